@@ -1,1 +1,7 @@
-export type { Failure } from './failure';
+export { decode, decodeRecord, encode, encodeRecord } from './codec';
+export { digest } from './digest';
+export { type Failure, fromFailure, toFailure } from './failure';
+export { checkId, MAX_ID_BYTES } from './ids';
+export { PAYLOAD_LIMIT_BYTES } from './limits';
+export { shardOf } from './shard';
+export { MAX_DEPTH } from './storable';
