@@ -38,15 +38,15 @@ const RESET_BUFFER_MODE = 1024;
  * Throws `VALUE_NOT_STORABLE` with the path of what cannot be kept, and `PAYLOAD_TOO_LARGE` above 4 MiB (P9).
  */
 export function encode(value: unknown, where: string): Uint8Array {
-  const storability = checkStorable(value, where);
   let bytes: Uint8Array;
   try {
     bytes =
-      storability === 'plain'
+      checkStorable(value, where) === 'plain'
         ? withHeader(COMPACT, values.pack(value, RESET_BUFFER_MODE))
         : withHeader(EXACT, serialize(value));
   } catch (cause) {
-    // Only an object that changes while it is read, such as a proxy or a getter with moods, gets past the check.
+    if (cause instanceof HoldfastError) throw cause;
+    // Proxies that refuse to be read, and objects that change while they are read.
     throw new HoldfastError('VALUE_NOT_STORABLE', `${where} cannot be stored: reading it failed.`, { where, cause });
   }
   if (bytes.length > PAYLOAD_LIMIT_BYTES) throw payloadTooLarge(where, bytes.length);

@@ -132,10 +132,10 @@ function visitAt(value: unknown, segment: Segment, walk: Walk): void {
 }
 
 function visitInstance(value: object, prototype: object, walk: Walk): void {
-  if (prototype === Map.prototype) visitMap(value as Map<unknown, unknown>, walk);
-  else if (prototype === Set.prototype) visitSet(value as Set<unknown>, walk);
-  else if (prototype === Buffer.prototype || prototype === Uint8Array.prototype) {
-    count(walk, (value as Uint8Array).byteLength);
+  if (prototype === Map.prototype && types.isMap(value)) visitMap(value, walk);
+  else if (prototype === Set.prototype && types.isSet(value)) visitSet(value, walk);
+  else if ((prototype === Buffer.prototype || prototype === Uint8Array.prototype) && types.isUint8Array(value)) {
+    count(walk, value.byteLength);
   } else if (prototype !== Date.prototype || !types.isDate(value)) visitRare(value, walk);
 }
 
@@ -143,7 +143,7 @@ function visitInstance(value: object, prototype: object, walk: Walk): void {
 function visitRare(value: object, walk: Walk): void {
   const name = className(value);
   walk.exotic = true;
-  if (ArrayBuffer.isView(value) && name in globalThis) count(walk, value.byteLength);
+  if (ArrayBuffer.isView(value) && (name === 'Buffer' || name in globalThis)) count(walk, value.byteLength);
   else if (types.isArrayBuffer(value) && name === 'ArrayBuffer') count(walk, value.byteLength);
   else if (types.isMap(value) && name === 'Map') visitMap(value, walk);
   else if (types.isSet(value) && name === 'Set') visitSet(value, walk);
