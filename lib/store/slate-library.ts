@@ -1,0 +1,55 @@
+import type * as slatedb from '@slatedb/uniffi';
+import { HoldfastError } from '../errors';
+
+export type SlateLibrary = typeof slatedb;
+
+let loading: Promise<SlateLibrary> | undefined;
+
+/**
+ * Loads SlateDB when the first store needs it: it is an optional dependency with native code. Throws `STORE_URL` where it
+ * is not installed or has no build for this platform.
+ */
+export function loadSlate(url: string): Promise<SlateLibrary> {
+  loading ??= import('@slatedb/uniffi');
+  return loading.catch((cause: unknown) => {
+    loading = undefined;
+    const why = cause instanceof Error ? cause.message.split('\n', 1)[0] : String(cause);
+    throw new HoldfastError('STORE_URL', `${url} needs @slatedb/uniffi, which cannot be loaded here: ${why}`, {
+      where: url,
+      fix:
+        'Install @slatedb/uniffi (it has no build for musl, as in Alpine images), ' +
+        'or use lmdb:<folder>, which runs everywhere on one machine.',
+      cause,
+    });
+  });
+}
+
+/** How each shard's database is set up; all durations and sizes are SlateDB's notation. */
+const SETTINGS: Record<string, unknown> = {
+  // Every write flushes the log itself, so a timer would only add empty rounds.
+  flush_interval: null,
+  // Small tables keep short what a new owner has to replay from the log.
+  l0_sst_size_bytes: 4 * 1024 * 1024,
+  // A writer that was paused for less than this still meets the log files that fence it.
+  'garbage_collector_options.wal_options': { interval: '60s', min_age: '600s' },
+};
+
+/** Opens the database at `path`, which fences its earlier writer. */
+export async function openDatabase(
+  library: SlateLibrary,
+  objects: slatedb.ObjectStore,
+  path: string,
+): Promise<slatedb.Db> {
+  const settings = library.Settings.default();
+  const builder = new library.DbBuilder(path, objects);
+  try {
+    for (const [key, value] of Object.entries(SETTINGS)) settings.set(key, JSON.stringify(value));
+    builder.with_settings(settings);
+    // Its cache takes half a gigabyte per database and cannot be bounded from here; the engine keeps what is active.
+    builder.with_db_cache_disabled();
+    return await builder.build();
+  } finally {
+    builder.dispose();
+    settings.dispose();
+  }
+}
