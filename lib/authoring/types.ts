@@ -18,7 +18,7 @@ export type InputOf<S> = S extends new (
   : never;
 
 /** The arguments by which an input is given: none for `void`, optional where it may be undefined. */
-export type InputArgs<I> = [I] extends [void] ? [] : undefined extends I ? [input?: I] : [input: I];
+export type InputArgs<I> = [I] extends [Nothing] ? [] : undefined extends I ? [input?: I] : [input: I];
 
 /** Any class that can be marked `@Flow`: its statics name the Steps. */
 export interface FlowClass {
