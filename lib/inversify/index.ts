@@ -1,0 +1,1 @@
+export { InversifyResolver } from './inversify-resolver';
