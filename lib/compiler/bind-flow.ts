@@ -1,3 +1,4 @@
+import { isCall } from '../metadata';
 import { fingerprintOf } from '../plan/fingerprint';
 import type { FlowPlan } from '../plan/plan';
 import type { FlowDraft } from './collect';
@@ -42,7 +43,7 @@ export function bindFlow(draft: FlowDraft, lowered: Omit<FlowPlan, 'fingerprint'
 
 function bindRpcs(draft: FlowDraft, plan: FlowPlan): RpcBinding[] {
   return draft.members.flatMap((mark) => {
-    if ((mark.kind !== 'rpc' && mark.kind !== 'query') || typeof mark.method === 'symbol') return [];
+    if (!isCall(mark) || typeof mark.method === 'symbol') return [];
     const validator = draft.members.find((other) => other.kind === 'validator' && other.rpc === mark.method);
     const name = mark.options.name ?? mark.method;
     return [

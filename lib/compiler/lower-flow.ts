@@ -1,4 +1,5 @@
 import type { AttributeOptions, FlowOptions, HistoryLimit, RpcOptions } from '../authoring';
+import { isCall } from '../metadata';
 import {
   type AttributePlan,
   type ChannelPlan,
@@ -117,7 +118,7 @@ function lowerChannel(channel: ChannelDraft, report: Report): ChannelPlan {
 
 function lowerRpcs(flow: FlowDraft, names: FlowNames, report: Report): RpcPlan[] {
   return flow.members.flatMap((mark) => {
-    if ((mark.kind !== 'rpc' && mark.kind !== 'query') || typeof mark.method === 'symbol') return [];
+    if (!isCall(mark) || typeof mark.method === 'symbol') return [];
     const label = mark.kind === 'rpc' ? '@Rpc' : '@Query';
     const read = new OptionReader(`${flow.type.name}.${mark.method} ${label}`, report);
     const known = mark.kind === 'rpc' ? rpcOptionNames : queryOptionNames;

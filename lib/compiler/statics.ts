@@ -53,8 +53,13 @@ type Static = { kind: 'absent' } | { kind: 'unready' } | { kind: 'value'; value:
 
 function readStatic(type: Class, name: string): Static {
   if (!(name in type)) return { kind: 'absent' };
-  const value: unknown = (type as unknown as Record<string, unknown>)[name];
-  return value === undefined ? { kind: 'unready' } : { kind: 'value', value };
+  try {
+    const value: unknown = (type as unknown as Record<string, unknown>)[name];
+    return value === undefined ? { kind: 'unready' } : { kind: 'value', value };
+  } catch {
+    // A getter that names a class which has not been defined yet.
+    return { kind: 'unready' };
+  }
 }
 
 function unready(where: string, fix: string) {

@@ -32,20 +32,22 @@ const channels = ownMetadata<ChannelRecord>('channel');
 
 const designTypesKey = 'design:paramtypes';
 
-export function recordStep(type: Class, options: StepOptions): void {
-  steps.write(type, { options, designTypes: injecting(type, options.inject) });
+// null comes from untyped code; anything else that is no object is kept as it is and reported by the compiler.
+
+export function recordStep(type: Class, options: StepOptions | null): void {
+  steps.write(type, { options: options ?? {}, designTypes: injecting(type, options?.inject) });
 }
 
-export function recordFlow(type: Class, options: FlowOptions): void {
-  flows.write(type, { options, designTypes: injecting(type, options.inject) });
+export function recordFlow(type: Class, options: FlowOptions | null): void {
+  flows.write(type, { options: options ?? {}, designTypes: injecting(type, options?.inject) });
 }
 
-export function recordAttribute(type: Class, lock: unknown, options: AttributeOptions): void {
-  attributes.write(type, { lock, options });
+export function recordAttribute(type: Class, lock: unknown, options: AttributeOptions | null): void {
+  attributes.write(type, { lock, options: options ?? {} });
 }
 
-export function recordChannel(type: Class, options: ChannelOptions): void {
-  channels.write(type, { options });
+export function recordChannel(type: Class, options: ChannelOptions | null): void {
+  channels.write(type, { options: options ?? {} });
 }
 
 export const readStep = steps.read;

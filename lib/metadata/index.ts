@@ -21,5 +21,5 @@ export {
   type ParameterSource,
   readConstructor,
 } from './constructor-record';
-export { type MemberMark, readMembers, recordMember } from './members';
+export { type CallMark, isCall, type MemberMark, readMembers, recordMember } from './members';
 export { lineage } from './own-metadata';

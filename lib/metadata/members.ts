@@ -2,9 +2,16 @@ import type { RpcOptions } from '../authoring';
 import type { Class } from '../ports';
 import { lineage, ownMetadata } from './own-metadata';
 
+/** A method that clients call. */
+export interface CallMark {
+  readonly kind: 'rpc' | 'query';
+  readonly method: string | symbol;
+  readonly options: RpcOptions;
+}
+
 /** A method of a Flow class with a mark. `method` is its key in the class. */
 export type MemberMark =
-  | { readonly kind: 'rpc' | 'query'; readonly method: string | symbol; readonly options: RpcOptions }
+  | CallMark
   | { readonly kind: 'validator'; readonly method: string | symbol; readonly rpc: string }
   | { readonly kind: 'onTimeout'; readonly method: string | symbol };
 
@@ -31,6 +38,10 @@ export function readMembers(type: Class): readonly MemberMark[] {
     for (const [slot, marks] of own) slots.set(slot, marks);
   }
   return [...slots.values()].flat();
+}
+
+export function isCall(mark: MemberMark): mark is CallMark {
+  return mark.kind === 'rpc' || mark.kind === 'query';
 }
 
 function slotOf(mark: MemberMark): string | symbol {
