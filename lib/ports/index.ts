@@ -1,4 +1,5 @@
 export type { Cancel, Clock } from './clock';
+export type { Dispatch, Inbox, Mailbox } from './dispatch';
 export type { Class, HandlerResolver, Resolved } from './handler-resolver';
 export type { Ids } from './ids';
 export {

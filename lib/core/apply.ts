@@ -1,0 +1,213 @@
+import type { Event, FlowStarted, Staged, StepScheduled, WaitForCompleted, WaitSatisfied } from './event';
+import type { Call, Execution, LockClaim } from './execution';
+import { RunState } from './run-state';
+
+/** The run that a `FlowStarted` event begins. */
+export function begin(event: FlowStarted & { readonly at: number }): RunState {
+  const run = new RunState({
+    flowId: event.flowId,
+    runId: event.runId,
+    flow: event.flow,
+    plan: event.plan,
+    status: 'running',
+    failKind: null,
+    failure: null,
+    config: event.config,
+    startedAt: event.at,
+    closedAt: null,
+    deadlineAt: event.deadlineAt,
+    events: 1,
+    seq: 0,
+    counters: {},
+    completing: false,
+  });
+  for (const [address, value] of event.attributes) run.writeAttribute(address, value);
+  return run;
+}
+
+/** Changes the run as the event says. Deterministic: the same events give the same state, and nothing else is looked at. */
+export function apply(run: RunState, event: Event): void {
+  run.head = { ...run.head, events: run.head.events + 1 };
+  switch (event.kind) {
+    case 'FlowStarted':
+      throw new TypeError('FlowStarted begins a run and is not applied to one');
+    case 'StepScheduled':
+      return schedule(run, event);
+    case 'StepDue': {
+      const locked = run.executions.get(event.execution)!.call!.locks.length > 0;
+      return changeCall(run, event.execution, {
+        state: locked ? 'locked' : 'ready',
+        issue: run.nextSeq(),
+        since: event.at,
+        dueAt: locked ? null : event.startBy,
+      });
+    }
+    case 'LocksGranted':
+      return changeCall(run, event.execution, { state: 'ready', since: event.at, dueAt: event.startBy });
+    case 'LocksReturned':
+      return changeCall(run, event.execution, {
+        state: 'locked',
+        issue: run.nextSeq(),
+        since: event.at,
+        dueAt: null,
+      });
+    case 'AttemptStarted':
+      if (event.plan !== run.head.plan) run.head = { ...run.head, plan: event.plan };
+      return changeCall(run, event.execution, {
+        state: 'running',
+        attempt: event.attempt,
+        token: event.token,
+        worker: event.worker,
+        durability: event.durability,
+        since: event.at,
+        firstAt: run.executions.get(event.execution)!.call!.firstAt ?? event.at,
+        snapshot: run.executions.get(event.execution)!.call!.snapshot ?? run.head.events,
+        dueAt: event.dueAt,
+        entered: true,
+      });
+    case 'AttemptFailed':
+      // Without a next attempt, the event that follows in the same turn says what becomes of the execution.
+      return changeCall(run, event.execution, {
+        state: 'backoff',
+        issue: run.nextSeq(),
+        token: null,
+        worker: null,
+        since: event.at,
+        dueAt: event.retryAt,
+        lastFailure: event.failure,
+      });
+    case 'AttemptReturned': {
+      const { attempt } = run.executions.get(event.execution)!.call!;
+      return changeCall(run, event.execution, {
+        state: 'ready',
+        issue: run.nextSeq(),
+        attempt: attempt - 1,
+        token: null,
+        worker: null,
+        since: event.at,
+        dueAt: null,
+      });
+    }
+    case 'WaitForCompleted':
+      return beginWait(run, event);
+    case 'WaitForProceeded': {
+      const execution = run.executions.get(event.execution)!;
+      const call = newCall(run, 'execute', event.locks, event.at, event.startBy);
+      return run.setExecution({ ...execution, call, waitFailed: event.failure });
+    }
+    case 'WaitSatisfied':
+      return endWait(run, event);
+    case 'ExecuteCompleted':
+      applyStaged(run, event.staged, event.execution, 'execute', event.at);
+      if (event.output !== undefined) run.addOutput(event.execution, event.output);
+      if (event.decision === 'gracefulComplete') run.head = { ...run.head, completing: true };
+      return run.dropExecution(event.execution);
+    case 'StepFailed':
+    case 'StepCancelled':
+      return run.dropExecution(event.execution);
+    case 'MessagePublished':
+      return run.addMessage({ id: event.messageId, address: event.address, value: event.value, at: event.at });
+    case 'TimerSkipped': {
+      const execution = run.executions.get(event.execution)!;
+      const wait = execution.wait!;
+      return run.setExecution({ ...execution, wait: { ...wait, skipped: [...wait.skipped, event.condition] } });
+    }
+    case 'FlowClosed':
+      run.head = {
+        ...run.head,
+        status: event.status,
+        failKind: event.failKind,
+        failure: event.failure,
+        closedAt: event.at,
+      };
+  }
+}
+
+function schedule(run: RunState, event: StepScheduled & { at: number }): void {
+  const { counters } = run.head;
+  run.head = { ...run.head, counters: { ...counters, [event.step]: (counters[event.step] ?? 0) + 1 } };
+  const seq = run.nextSeq();
+  const call = newCall(run, event.method, event.locks, event.at, event.startBy);
+  run.setExecution({
+    seq,
+    id: event.execution,
+    step: event.step,
+    input: event.input === null ? null : run.keep(event.input),
+    from: event.from,
+    overrides: event.overrides,
+    locals: {},
+    recovery: event.recovery,
+    waitFailed: null,
+    wait: null,
+    won: null,
+    call: event.notBefore === null ? call : { ...call, state: 'delayed', dueAt: event.notBefore },
+  });
+}
+
+function newCall(
+  run: RunState,
+  method: Call['method'],
+  locks: readonly LockClaim[],
+  at: number,
+  startBy: number | null,
+): Call {
+  return {
+    method,
+    state: locks.length > 0 ? 'locked' : 'ready',
+    issue: run.nextSeq(),
+    attempt: 0,
+    locks,
+    since: at,
+    dueAt: locks.length > 0 ? null : startBy,
+    firstAt: null,
+    snapshot: null,
+    token: null,
+    worker: null,
+    durability: null,
+    lastFailure: null,
+    entered: false,
+  };
+}
+
+function changeCall(run: RunState, id: string, change: Partial<Call>): void {
+  const execution = run.executions.get(id)!;
+  run.setExecution({ ...execution, call: { ...execution.call!, ...change } });
+}
+
+function beginWait(run: RunState, event: WaitForCompleted & { at: number }): void {
+  applyStaged(run, event.staged, event.execution, 'waitFor', event.at);
+  const execution = run.executions.get(event.execution)!;
+  const locals: Record<string, Execution['locals'][string]> = {};
+  for (const [name, value] of Object.entries(event.staged.locals)) locals[name] = run.keep(value);
+  run.setExecution({
+    ...execution,
+    locals,
+    call: null,
+    wait: {
+      conditions: event.conditions,
+      candidates: event.candidates,
+      skipped: [],
+      since: event.at,
+      issue: run.nextSeq(),
+    },
+  });
+}
+
+function endWait(run: RunState, event: WaitSatisfied & { at: number }): void {
+  const execution = run.executions.get(event.execution)!;
+  const { conditions, candidates } = execution.wait!;
+  for (const [, keys] of event.messages) for (const key of keys) run.consumeMessage(key);
+  run.setExecution({
+    ...execution,
+    wait: null,
+    won: { conditions, candidate: candidates[event.candidate]!, messages: event.messages, fired: event.fired },
+    call: newCall(run, 'execute', event.locks, event.at, event.startBy),
+  });
+}
+
+function applyStaged(run: RunState, staged: Staged, execution: string, method: string, at: number): void {
+  for (const [address, value] of staged.attributes) run.writeAttribute(address, value);
+  staged.publishes.forEach(([address, value], i) => {
+    run.addMessage({ id: `${execution}/${method}/${i}`, address, value, at });
+  });
+}

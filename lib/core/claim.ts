@@ -1,0 +1,108 @@
+import type { ClaimCommand } from './command';
+import type { PendingMessages, Task } from './effect';
+import type { Execution } from './execution';
+import { keyOf, nameOf, type Payload } from './payload';
+import { methodPlan } from './policy';
+import type { RunState } from './run-state';
+import type { Turn } from './turn';
+
+/** What a peek may see of a Channel. */
+const peekMessages = 100;
+const peekBytes = 256 * 1024;
+
+/** Hands a call out if it is still to be had (X4): saves the start with its token and gives the worker all it needs. */
+export function claim(turn: Turn, command: ClaimCommand): void {
+  const execution = claimable(turn, command);
+  if (!execution) {
+    turn.effects.push({ kind: 'claimRefused', worker: command.worker, token: command.token });
+    return;
+  }
+  const call = execution.call!;
+  const { durability, timeoutMs } = methodPlan(turn.plan, execution, call.method);
+  const resolved = durability ?? turn.run.head.config.durability;
+  turn.emit({
+    kind: 'AttemptStarted',
+    execution: execution.id,
+    method: call.method,
+    attempt: call.attempt + 1,
+    token: command.token,
+    worker: command.worker,
+    plan: turn.plan.fingerprint,
+    durability: resolved,
+    dueAt: turn.now + timeoutMs,
+  });
+  const task = taskOf(turn, turn.run.executions.get(execution.id)!);
+  turn.effects.push({ kind: 'handOut', worker: command.worker, durability: resolved, task });
+}
+
+function claimable(turn: Turn, command: ClaimCommand): Execution | undefined {
+  const run = turn.flow.run;
+  if (!run?.isOpen || run.head.runId !== command.runId) return undefined;
+  const execution = run.executions.get(command.execution);
+  const call = execution?.call;
+  if (!execution || call?.issue !== command.issue || !turn.plan.steps[execution.step]) return undefined;
+  const due = call.state === 'ready' || (call.state === 'backoff' && call.dueAt !== null && call.dueAt <= turn.now);
+  return due ? execution : undefined;
+}
+
+/** The task of a running call; the same for every attempt but for attempt, token and deadline (S3, S6). */
+export function taskOf(turn: Turn, execution: Execution): Task {
+  const { run, plan } = turn;
+  const call = execution.call!;
+  const step = plan.steps[execution.step]!;
+  const wonConditions = execution.won?.conditions ?? [];
+  return {
+    flowId: run.head.flowId,
+    runId: run.head.runId,
+    flow: run.head.flow,
+    execution: execution.id,
+    step: execution.step,
+    method: call.method,
+    attempt: call.attempt,
+    token: call.token!,
+    input: execution.input === null ? null : run.payloadOf(execution.input),
+    from: execution.from,
+    attributes: step.attributes.flatMap((name) => attributeValues(run, name, execution)),
+    channels: step.channels.flatMap((name) => pendingOf(run, name)),
+    received: (execution.won?.messages ?? []).map(([condition, keys]) => {
+      const spec = wonConditions[condition]!;
+      return [spec.kind === 'channel' ? spec.address : '', keys.map((key) => run.messages.get(key)!.value)] as const;
+    }),
+    fired: (execution.won?.fired ?? []).map((condition) => wonConditions[condition]!.id),
+    locals: Object.fromEntries(Object.entries(execution.locals).map(([name, kept]) => [name, run.payloadOf(kept)])),
+    locks: call.locks,
+    recovery: execution.recovery,
+    waitFailed: execution.waitFailed,
+    dueAt: call.dueAt,
+  };
+}
+
+/** Values of one Attribute at the call's snapshot; of a map locked by key, only the entry that the call holds (L1). */
+function attributeValues(run: RunState, name: string, execution: Execution): (readonly [string, Payload])[] {
+  const call = execution.call!;
+  const lockedKeys = call.locks.filter(({ address }) => nameOf(address) === name && keyOf(address) !== undefined);
+  const addresses = lockedKeys.length > 0 ? lockedKeys.map(({ address }) => address) : (run.addresses.get(name) ?? []);
+  const values: (readonly [string, Payload])[] = [];
+  for (const address of addresses) {
+    const value = run.readAttribute(address, call.snapshot!);
+    if (value !== undefined) values.push([address, value]);
+  }
+  return values;
+}
+
+function pendingOf(run: RunState, name: string): PendingMessages[] {
+  const pending: PendingMessages[] = [];
+  for (const [address, queue] of run.queues) {
+    if (nameOf(address) !== name) continue;
+    const first: Payload[] = [];
+    let bytes = 0;
+    for (const key of queue) {
+      const { value } = run.messages.get(key)!;
+      bytes += value.length;
+      if (first.length === peekMessages || (first.length > 0 && bytes > peekBytes)) break;
+      first.push(value);
+    }
+    pending.push({ address, size: queue.size, first });
+  }
+  return pending;
+}

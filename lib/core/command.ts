@@ -1,0 +1,150 @@
+import type { FlowConfig, StepOverrides } from '../plan';
+import type { Failure } from '../values';
+import type { AttributeWrite, DecisionKind, Staged } from './event';
+import type { Address, Payload } from './payload';
+
+/** What is asked of one flowId. Every command that may arrive twice carries an id by which the repeat is known (I1). */
+export type Command =
+  | StartCommand
+  | PublishCommand
+  | StopCommand
+  | SkipTimerCommand
+  | ClaimCommand
+  | ResultCommand
+  | DueCommand
+  | WorkerGoneCommand;
+
+export type IdReuse = 'reject' | 'ifPreviousFailed' | 'ifClosed' | 'terminateRunning';
+
+export interface StartCommand {
+  readonly kind: 'start';
+  readonly requestId: string;
+  /** Of the content, to tell a repeat from another request under the same id (I2). */
+  readonly digest: string;
+  readonly plan: string;
+  readonly runId: string;
+  readonly input: Payload | null;
+  readonly attributes: readonly AttributeWrite[];
+  readonly reuse: IdReuse;
+  readonly startDelayMs: number;
+  /** undefined: as the Flow says; null: none. */
+  readonly timeoutMs?: number | null;
+  readonly config: Partial<FlowConfig>;
+}
+
+export interface PublishCommand {
+  readonly kind: 'publish';
+  readonly plan: string;
+  readonly messages: readonly {
+    readonly id: string;
+    readonly digest: string;
+    readonly address: Address;
+    readonly value: Payload;
+  }[];
+}
+
+export type StopHow = 'cancel' | 'fail' | 'terminate';
+
+export interface StopCommand {
+  readonly kind: 'stop';
+  readonly requestId: string;
+  readonly digest: string;
+  readonly how: StopHow;
+  readonly reason: string;
+}
+
+export interface SkipTimerCommand {
+  readonly kind: 'skipTimer';
+  readonly requestId: string;
+  readonly digest: string;
+  readonly execution: string;
+  /** Id of the timer, or null where the wait has only one. */
+  readonly timer: string | null;
+}
+
+/** A worker wants to run a call: the answer is the hand-out. `token` is made by the engine, new each time (X4). */
+export interface ClaimCommand {
+  readonly kind: 'claim';
+  readonly runId: string;
+  readonly execution: string;
+  readonly issue: number;
+  readonly worker: string;
+  readonly plan: string;
+  readonly token: string;
+}
+
+export interface ResultCommand {
+  readonly kind: 'result';
+  readonly runId: string;
+  readonly execution: string;
+  readonly token: string;
+  readonly worker: string;
+  readonly plan: string;
+  readonly outcome: Outcome;
+}
+
+export type Outcome = Waited | Decided | Failed | Returned;
+
+export interface Waited {
+  readonly kind: 'waited';
+  readonly staged: Staged;
+  readonly conditions: readonly ConditionRequest[];
+  readonly candidates: readonly (readonly number[])[];
+}
+
+export type ConditionRequest =
+  | {
+      readonly kind: 'channel';
+      readonly id: string | null;
+      readonly address: Address;
+      readonly min: number;
+      readonly max: number | null;
+    }
+  | { readonly kind: 'timer'; readonly id: string | null; readonly afterMs: number }
+  | { readonly kind: 'timer'; readonly id: string | null; readonly atMs: number };
+
+export interface Decided {
+  readonly kind: 'decided';
+  readonly staged: Staged;
+  readonly decision: DecisionRequest;
+}
+
+export interface DecisionRequest {
+  readonly kind: DecisionKind;
+  readonly movements: readonly MovementRequest[];
+  readonly output?: Payload;
+  /** Why, for `forceFail`. */
+  readonly failure?: Failure;
+  readonly cancels?: { readonly steps: readonly string[]; readonly siblingsOnly: boolean };
+}
+
+export interface MovementRequest {
+  readonly step: string;
+  readonly input: Payload | null;
+  readonly overrides: StepOverrides | null;
+}
+
+export interface Failed {
+  readonly kind: 'failed';
+  readonly failure: Failure;
+  /** The call broke a rule of the definition: it is not retried (S8). */
+  readonly definition: boolean;
+  /** From `retryAfter`: the delay of the next attempt. */
+  readonly retryAfterMs: number | null;
+}
+
+/** The worker gives the task back without having run it; no attempt is used (X6). */
+export interface Returned {
+  readonly kind: 'returned';
+}
+
+/** Time has come for something in this run. */
+export interface DueCommand {
+  readonly kind: 'due';
+}
+
+/** A worker process is known to be gone: its attempts fail (X2). */
+export interface WorkerGoneCommand {
+  readonly kind: 'workerGone';
+  readonly worker: string;
+}

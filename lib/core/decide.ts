@@ -1,0 +1,64 @@
+import { HoldfastError } from '../errors';
+import type { FlowPlan } from '../plan';
+import { claim } from './claim';
+import type { Command } from './command';
+import { due, workerGone } from './due';
+import type { Effect } from './effect';
+import type { Event } from './event';
+import type { FlowState } from './flow-state';
+import { publish } from './publish';
+import { checkRepeat } from './repeat';
+import { result } from './result';
+import { settle } from './settle';
+import { start } from './start';
+import { skipTimer, stop } from './stop';
+import { Turn } from './turn';
+
+export interface Decided {
+  readonly events: readonly Event[];
+  readonly effects: readonly Effect[];
+}
+
+/**
+ * Decides one command: changes `flow` by the events it returns and says what is to be done. Pure but for that change: no
+ * clock, no chance, no input or output. A command that is refused changes nothing and is answered with its error.
+ *
+ * @param plan the plan the command names, or for one without, the plan that decided last.
+ * @param now the shard's clock, milliseconds since the epoch.
+ */
+export function decide(flow: FlowState, plan: FlowPlan, command: Command, now: number): Decided {
+  const turn = new Turn(flow, plan, now);
+  try {
+    act(turn, command);
+  } catch (error) {
+    if (!(error instanceof HoldfastError) || turn.events.length > 0) throw error;
+    return { events: [], effects: [{ kind: 'answer', error }] };
+  }
+  settle(turn);
+  return { events: turn.events, effects: turn.effects };
+}
+
+function act(turn: Turn, command: Command): void {
+  if ('requestId' in command) {
+    const known = checkRepeat(turn.flow, command.requestId, command.digest, turn.now);
+    if (known) return turn.answer(known.answer);
+  }
+  switch (command.kind) {
+    case 'start':
+      return start(turn, command);
+    case 'publish':
+      return publish(turn, command);
+    case 'stop':
+      return stop(turn, command);
+    case 'skipTimer':
+      return skipTimer(turn, command);
+    case 'claim':
+      return claim(turn, command);
+    case 'result':
+      return result(turn, command);
+    case 'due':
+      return due(turn);
+    case 'workerGone':
+      return workerGone(turn, command);
+  }
+}

@@ -1,0 +1,29 @@
+import { HoldfastError } from '../errors';
+import type { FlowPlan } from '../plan';
+import { type Address, keyOf, nameOf } from './payload';
+
+/** Throws a definition error unless the Flow declares the Attribute, and with or without entries as the address says. */
+export function checkAttribute(plan: FlowPlan, address: Address): void {
+  check(plan, 'Attribute', plan.attributes[nameOf(address)], address);
+}
+
+/** The same for a Channel (C5). */
+export function checkChannel(plan: FlowPlan, address: Address): void {
+  check(plan, 'Channel', plan.channels[nameOf(address)], address);
+}
+
+function check(plan: FlowPlan, what: string, declared: { map: boolean } | undefined, address: Address): void {
+  const name = nameOf(address);
+  if (!declared) {
+    throw new HoldfastError('DEFINITION', `The Flow ${plan.name} has no ${what} ${name}.`, {
+      where: plan.name,
+      fix: `Take ${name} in the constructor of the Flow or of one of its Steps.`,
+    });
+  }
+  if (declared.map === (keyOf(address) !== undefined)) return;
+  throw new HoldfastError(
+    'DEFINITION',
+    declared.map ? `The ${what} ${name} of ${plan.name} is a map and needs a key.` : `The ${what} ${name} of ${plan.name} is no map and takes no key.`,
+    { where: plan.name },
+  );
+}

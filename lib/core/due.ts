@@ -1,0 +1,74 @@
+import type { WorkerGoneCommand } from './command';
+import type { Execution } from './execution';
+import { failAttempt } from './failure-route';
+import { limits } from './limits';
+import { readyEffect, startByOf } from './step';
+import type { Turn } from './turn';
+import { tryWait } from './wait';
+
+/** Does what has become due: timers, ends of back-off and delay, attempts and queue times that ran out, idle locks. */
+export function due(turn: Turn): void {
+  const run = turn.flow.run;
+  if (!run?.isOpen) return;
+  for (const id of run.due.takeDue(turn.now)) {
+    if (!run.isOpen) return;
+    const execution = run.executions.get(id);
+    if (execution) look(turn, execution);
+    if (run.executions.get(id) === execution) run.rearm(id, turn.now);
+  }
+}
+
+function look(turn: Turn, execution: Execution): void {
+  const { call, id } = execution;
+  const passed = call?.dueAt != null && call.dueAt <= turn.now;
+  switch (call?.state) {
+    case undefined:
+      tryWait(turn, id);
+      return;
+    case 'delayed':
+      if (passed) {
+        turn.emit({ kind: 'StepDue', execution: id, startBy: startByOf(turn, execution, call.method, call.locks) });
+      }
+      return;
+    case 'backoff':
+      if (passed) turn.effects.push(readyEffect(turn, execution));
+      return;
+    case 'running':
+      if (passed) {
+        turn.effects.push({ kind: 'abort', worker: call.worker!, token: call.token!, reason: 'the attempt timed out' });
+        timeOut(turn, execution, 'MethodTimeout', 'did not end within its timeout', true);
+      }
+      return;
+    case 'ready':
+      if (passed) return timeOut(turn, execution, 'StartTimeout', 'was not taken by a worker in time', false);
+      if (call.locks.length > 0 && turn.now >= call.since + limits.lockIdleMs && turn.run.locks.isWanted(id)) {
+        turn.emit({ kind: 'LocksReturned', execution: id });
+      }
+  }
+}
+
+function timeOut(turn: Turn, execution: Execution, name: string, what: string, retryable: boolean): void {
+  failAttempt(turn, execution, {
+    failure: { name, message: `${execution.id}.${execution.call!.method} ${what}.` },
+    retryable,
+    failKind: 'worker',
+    retryAfterMs: null,
+  });
+}
+
+/** Fails the attempts in the hands of a worker that is gone; the policy decides what follows (X2). */
+export function workerGone(turn: Turn, { worker }: WorkerGoneCommand): void {
+  const run = turn.flow.run;
+  if (!run?.isOpen) return;
+  for (const id of [...run.running]) {
+    const execution = run.executions.get(id);
+    if (execution?.call?.worker !== worker) continue;
+    failAttempt(turn, execution, {
+      failure: { name: 'WorkerLost', message: `The worker that ran ${id}.${execution.call.method} is gone.` },
+      retryable: true,
+      failKind: 'worker',
+      retryAfterMs: null,
+    });
+    if (!run.isOpen) return;
+  }
+}

@@ -1,0 +1,84 @@
+import type { HoldfastError } from '../errors';
+import type { Durability, MethodName } from '../plan';
+import type { Failure } from '../values';
+import type { LockClaim, RecoveryRecord, ScheduledBy } from './execution';
+import type { Address, Payload } from './payload';
+
+/** Orders that follow from a decision. Whoever receives one recognises a repeat. */
+export type Effect = ReadyEffect | HandOutEffect | ClaimRefusedEffect | ResultTakenEffect | AbortEffect | AnswerEffect;
+
+/** A call may be handed out: tell the workers of its queue. */
+export interface ReadyEffect {
+  readonly kind: 'ready';
+  readonly execution: string;
+  readonly issue: number;
+  readonly step: string;
+  readonly taskQueue: string;
+}
+
+/** Give a worker a task: after the write for SYNC, before it for ASYNC (P2, P3). */
+export interface HandOutEffect {
+  readonly kind: 'handOut';
+  readonly worker: string;
+  readonly durability: Durability;
+  readonly task: Task;
+}
+
+/** The call is no longer to be had: taken, cancelled, or not due. */
+export interface ClaimRefusedEffect {
+  readonly kind: 'claimRefused';
+  readonly worker: string;
+  readonly token: string;
+}
+
+/** The worker may forget this result; `accepted` is false for one whose token was no longer current (X4). */
+export interface ResultTakenEffect {
+  readonly kind: 'resultTaken';
+  readonly worker: string;
+  readonly token: string;
+  readonly accepted: boolean;
+}
+
+/** The attempt is no longer wanted: abort its signal (O2). */
+export interface AbortEffect {
+  readonly kind: 'abort';
+  readonly worker: string;
+  readonly token: string;
+  readonly reason: string;
+}
+
+/** The answer of the command itself. */
+export type AnswerEffect =
+  | { readonly kind: 'answer'; readonly value: unknown }
+  | { readonly kind: 'answer'; readonly error: HoldfastError };
+
+/** Everything a worker needs for one attempt. */
+export interface Task {
+  readonly flowId: string;
+  readonly runId: string;
+  readonly flow: string;
+  readonly execution: string;
+  readonly step: string;
+  readonly method: MethodName;
+  readonly attempt: number;
+  readonly token: string;
+  readonly input: Payload | null;
+  readonly from: ScheduledBy;
+  readonly attributes: readonly (readonly [address: Address, value: Payload])[];
+  /** Unread messages per Channel: how many, and the first ones, as many as a peek may see. */
+  readonly channels: readonly PendingMessages[];
+  readonly received: readonly (readonly [address: Address, values: readonly Payload[]])[];
+  /** null: the call has no wait. Otherwise the ids of the timers that fired; null for one without id. */
+  readonly fired: readonly (string | null)[];
+  readonly locals: Readonly<Record<string, Payload>>;
+  readonly locks: readonly LockClaim[];
+  readonly recovery: RecoveryRecord | null;
+  readonly waitFailed: Failure | null;
+  readonly dueAt: number | null;
+}
+
+export interface PendingMessages {
+  readonly address: Address;
+  readonly size: number;
+  readonly first: readonly Payload[];
+}

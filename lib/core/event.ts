@@ -1,0 +1,193 @@
+import type { Durability, FlowConfig, MethodName, StepOverrides } from '../plan';
+import type { Failure } from '../values';
+import type { ConditionSpec, LockClaim, Progress, RecoveryRecord, ScheduledBy } from './execution';
+import type { Address, Payload } from './payload';
+
+/** Facts of one run, in order; its history. `at` is the shard's clock. Folding them with `apply` gives the run's state. */
+export type Event = { readonly at: number } & EventBody;
+
+export type EventBody =
+  | FlowStarted
+  | StepScheduled
+  | StepDue
+  | LocksGranted
+  | LocksReturned
+  | AttemptStarted
+  | AttemptFailed
+  | AttemptReturned
+  | WaitForCompleted
+  | WaitForProceeded
+  | WaitSatisfied
+  | ExecuteCompleted
+  | StepFailed
+  | StepCancelled
+  | MessagePublished
+  | TimerSkipped
+  | FlowClosed;
+
+export interface FlowStarted {
+  readonly kind: 'FlowStarted';
+  readonly flowId: string;
+  readonly runId: string;
+  readonly flow: string;
+  readonly plan: string;
+  readonly requestId: string;
+  readonly config: FlowConfig;
+  readonly deadlineAt: number | null;
+  readonly attributes: readonly AttributeWrite[];
+}
+
+export interface StepScheduled {
+  readonly kind: 'StepScheduled';
+  readonly execution: string;
+  readonly step: string;
+  readonly method: MethodName;
+  readonly input: Payload | null;
+  readonly from: ScheduledBy;
+  readonly overrides: StepOverrides | null;
+  readonly recovery: RecoveryRecord | null;
+  readonly locks: readonly LockClaim[];
+  /** Not before this time (F6); null: at once. */
+  readonly notBefore: number | null;
+  readonly startBy: number | null;
+}
+
+/** The delay of an execution is over (F6). */
+export interface StepDue {
+  readonly kind: 'StepDue';
+  readonly execution: string;
+  readonly startBy: number | null;
+}
+
+export interface LocksGranted {
+  readonly kind: 'LocksGranted';
+  readonly execution: string;
+  readonly startBy: number | null;
+}
+
+/** The locks went back because no worker took the call while others waited for them (L3). */
+export interface LocksReturned {
+  readonly kind: 'LocksReturned';
+  readonly execution: string;
+}
+
+export interface AttemptStarted {
+  readonly kind: 'AttemptStarted';
+  readonly execution: string;
+  readonly method: MethodName;
+  readonly attempt: number;
+  readonly token: string;
+  readonly worker: string;
+  readonly plan: string;
+  readonly durability: Durability;
+  readonly dueAt: number | null;
+}
+
+export interface AttemptFailed {
+  readonly kind: 'AttemptFailed';
+  readonly execution: string;
+  readonly method: MethodName;
+  readonly attempt: number;
+  readonly token: string | null;
+  readonly failure: Failure;
+  /** When the next attempt may start; null: there is none. */
+  readonly retryAt: number | null;
+}
+
+/** The worker gave the task back unrun; no attempt is used (X6). */
+export interface AttemptReturned {
+  readonly kind: 'AttemptReturned';
+  readonly execution: string;
+  readonly token: string;
+}
+
+/** What a method staged, saved with its result (S5). */
+export interface Staged {
+  readonly attributes: readonly AttributeWrite[];
+  readonly publishes: readonly (readonly [address: Address, value: Payload])[];
+  readonly locals: Readonly<Record<string, Payload>>;
+  readonly recorded: readonly { readonly name: string; readonly data: Payload | null }[];
+}
+
+/** null deletes. */
+export type AttributeWrite = readonly [address: Address, value: Payload | null];
+
+export interface WaitForCompleted {
+  readonly kind: 'WaitForCompleted';
+  readonly execution: string;
+  readonly token: string;
+  readonly staged: Staged;
+  readonly conditions: readonly ConditionSpec[];
+  readonly candidates: readonly (readonly number[])[];
+}
+
+/** `waitFor` had used up its attempts and the policy is `proceed` (X7). */
+export interface WaitForProceeded {
+  readonly kind: 'WaitForProceeded';
+  readonly execution: string;
+  readonly failure: Failure;
+  readonly locks: readonly LockClaim[];
+  readonly startBy: number | null;
+}
+
+export interface WaitSatisfied {
+  readonly kind: 'WaitSatisfied';
+  readonly execution: string;
+  readonly candidate: number;
+  readonly messages: readonly (readonly [condition: number, keys: readonly string[]])[];
+  readonly fired: readonly number[];
+  readonly locks: readonly LockClaim[];
+  readonly startBy: number | null;
+}
+
+export type DecisionKind = 'goTo' | 'gracefulComplete' | 'forceComplete' | 'forceFail' | 'deadEnd';
+
+export interface ExecuteCompleted {
+  readonly kind: 'ExecuteCompleted';
+  readonly execution: string;
+  readonly token: string;
+  readonly staged: Staged;
+  readonly decision: DecisionKind;
+  /** undefined: the decision gave no output. */
+  readonly output?: Payload;
+}
+
+/** All attempts are used up, or the failure is not retried. `recovery` names the execution that takes over. */
+export interface StepFailed {
+  readonly kind: 'StepFailed';
+  readonly execution: string;
+  readonly failure: Failure;
+  readonly attempts: number;
+  readonly progress: Progress;
+  readonly recovery: string | null;
+}
+
+export interface StepCancelled {
+  readonly kind: 'StepCancelled';
+  readonly execution: string;
+  readonly reason: string;
+}
+
+export interface MessagePublished {
+  readonly kind: 'MessagePublished';
+  readonly address: Address;
+  readonly messageId: string;
+  readonly value: Payload;
+}
+
+export interface TimerSkipped {
+  readonly kind: 'TimerSkipped';
+  readonly execution: string;
+  readonly condition: number;
+}
+
+export type ClosedStatus = 'completed' | 'failed' | 'cancelled' | 'terminated' | 'continuedAsNew';
+export type FailKind = 'decision' | 'worker' | 'client' | 'timeout' | 'definition' | 'internal';
+
+export interface FlowClosed {
+  readonly kind: 'FlowClosed';
+  readonly status: ClosedStatus;
+  /** Only for `failed` (F10). */
+  readonly failKind: FailKind | null;
+  readonly failure: Failure | null;
+}

@@ -1,0 +1,44 @@
+import { limits } from './limits';
+import type { RunState } from './run-state';
+import { type Row, Table } from './table';
+
+export interface FlowHead {
+  readonly flowId: string;
+  readonly seq: number;
+  /** The latest run, open or closed; null: none yet. */
+  readonly runId: string | null;
+}
+
+/** A request that was applied: a repeat gets the saved answer (I1, I2). */
+export interface Remembered extends Row {
+  readonly at: number;
+  readonly digest: string;
+  readonly answer: unknown;
+}
+
+/** Everything an owner keeps of one flowId: the ids of its requests, over all runs, and its latest run. */
+export class FlowState {
+  readonly ids = new Table<Remembered>();
+  run: RunState | undefined;
+
+  constructor(public head: FlowHead) {}
+
+  static empty(flowId: string): FlowState {
+    return new FlowState({ flowId, seq: 0, runId: null });
+  }
+
+  setRun(run: RunState): void {
+    this.run = run;
+    this.head = { ...this.head, runId: run.head.runId };
+  }
+
+  remember(id: string, digest: string, answer: unknown, at: number): void {
+    const seq = this.head.seq + 1;
+    this.head = { ...this.head, seq };
+    this.ids.set(id, { seq, at, digest, answer });
+    for (const [oldest, row] of this.ids.entries()) {
+      if (this.ids.size <= limits.rememberedCount || row.at > at - limits.rememberedMs) return;
+      this.ids.delete(oldest);
+    }
+  }
+}

@@ -1,0 +1,16 @@
+export * from './apply';
+export * from './command';
+export { clientIdPrefix } from './repeat';
+export { type Decided as Decision, decide } from './decide';
+export { DueQueue } from './due-queue';
+export * from './effect';
+export * from './event';
+export * from './execution';
+export { FlowState, type FlowHead, type Remembered } from './flow-state';
+export { limits } from './limits';
+export { outstanding, type Outstanding } from './outstanding';
+export * from './payload';
+export { backoffMs, methodPlan } from './policy';
+export * from './run-state';
+export { type Row, Table } from './table';
+export type { Started } from './start';

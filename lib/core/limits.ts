@@ -1,0 +1,15 @@
+/** Limits above which a command or result is refused whole (P9); `docs/guarantees.md` lists them. */
+export const limits = {
+  movementsPerDecision: 10_000,
+  openExecutions: 50_000,
+  unreadMessages: 100_000,
+  publishesPerCall: 10_000,
+  conditionsPerWait: 10_000,
+  /** Bytes of everything one result or command carries. */
+  commandBytes: 64 * 1024 * 1024,
+  /** How long, and at least how many, ids of requests are remembered per flowId (I1). */
+  rememberedMs: 24 * 3_600_000,
+  rememberedCount: 1_000,
+  /** How long a granted call may wait for a worker while others wait for its locks (L3). */
+  lockIdleMs: 5_000,
+} as const;

@@ -1,0 +1,160 @@
+import { HoldfastError } from '../errors';
+import { toFailure } from '../values';
+import { closeRun, failRun } from './close';
+import type { ConditionRequest, Decided, Outcome, ResultCommand, Waited } from './command';
+import { checkAttribute, checkChannel } from './declared';
+import type { Staged } from './event';
+import type { ConditionSpec, Execution } from './execution';
+import { failAttempt } from './failure-route';
+import { limits } from './limits';
+import { keyOf, nameOf } from './payload';
+import { checkMovement, scheduleStep } from './step';
+import type { Turn } from './turn';
+
+/** Takes the result of an attempt if its token is current, and tells the worker either way (X4, X5). */
+export function result(turn: Turn, command: ResultCommand): void {
+  const execution = current(turn, command);
+  turn.effects.push({
+    kind: 'resultTaken',
+    worker: command.worker,
+    token: command.token,
+    accepted: execution !== undefined,
+  });
+  if (!execution) return;
+  const refused = refusal(turn, execution, command.outcome);
+  if (refused) {
+    failAttempt(turn, execution, {
+      failure: toFailure(refused),
+      retryable: false,
+      failKind: 'definition',
+      retryAfterMs: null,
+    });
+    return;
+  }
+  take(turn, execution, command);
+}
+
+function current(turn: Turn, command: ResultCommand): Execution | undefined {
+  const run = turn.flow.run;
+  if (!run?.isOpen || run.head.runId !== command.runId) return undefined;
+  const execution = run.executions.get(command.execution);
+  return execution?.call?.state === 'running' && execution.call.token === command.token ? execution : undefined;
+}
+
+function take(turn: Turn, execution: Execution, { outcome, token }: ResultCommand): void {
+  switch (outcome.kind) {
+    case 'waited':
+      turn.emit({
+        kind: 'WaitForCompleted',
+        execution: execution.id,
+        token,
+        staged: outcome.staged,
+        conditions: outcome.conditions.map((condition) => specOf(condition, turn.now)),
+        candidates: outcome.candidates,
+      });
+      return;
+    case 'decided':
+      return takeDecision(turn, execution, token, outcome);
+    case 'failed':
+      return failAttempt(turn, execution, {
+        failure: outcome.failure,
+        retryable: !outcome.definition,
+        failKind: outcome.definition ? 'definition' : 'worker',
+        retryAfterMs: outcome.retryAfterMs,
+      });
+    case 'returned':
+      turn.emit({ kind: 'AttemptReturned', execution: execution.id, token });
+  }
+}
+
+function takeDecision(turn: Turn, execution: Execution, token: string, { staged, decision }: Decided): void {
+  const before = decision.cancels ? [...turn.run.executions.keys()] : [];
+  const siblingsOf = parentOf(execution);
+  turn.emit({
+    kind: 'ExecuteCompleted',
+    execution: execution.id,
+    token,
+    staged,
+    decision: decision.kind,
+    ...(decision.output === undefined ? {} : { output: decision.output }),
+  });
+  if (decision.cancels) {
+    for (const id of before) {
+      const other = turn.run.executions.get(id);
+      if (!other || !decision.cancels.steps.includes(other.step)) continue;
+      if (decision.cancels.siblingsOnly && parentOf(other) !== siblingsOf) continue;
+      turn.emit({ kind: 'StepCancelled', execution: id, reason: `cancelled by ${execution.id}` });
+    }
+  }
+  if (decision.kind === 'forceComplete') closeRun(turn, 'completed', null, null);
+  if (decision.kind === 'forceFail') failRun(turn, 'decision', decision.failure!);
+  for (const movement of decision.movements) {
+    scheduleStep(turn, movement, { kind: 'step', stepExecutionId: execution.id });
+  }
+}
+
+/** Executions which the same one scheduled are siblings (D6). */
+function parentOf({ from }: Execution): string {
+  return from.kind === 'step' || from.kind === 'failure' ? `${from.kind}:${from.stepExecutionId}` : from.kind;
+}
+
+/** Why a result cannot be taken at all; nothing of it is saved then (S8, P9). */
+function refusal(turn: Turn, execution: Execution, outcome: Outcome): HoldfastError | undefined {
+  try {
+    if (outcome.kind === 'waited') checkWait(turn, outcome);
+    if (outcome.kind === 'decided') checkDecision(turn, outcome);
+    if (outcome.kind === 'waited' || outcome.kind === 'decided') checkStaged(turn, execution, outcome.staged);
+    return undefined;
+  } catch (error) {
+    if (error instanceof HoldfastError) return error;
+    throw error;
+  }
+}
+
+function checkWait(turn: Turn, { conditions }: Waited): void {
+  atMost(conditions.length, limits.conditionsPerWait, 'conditions in one wait');
+  for (const condition of conditions) if (condition.kind === 'channel') checkChannel(turn.plan, condition.address);
+}
+
+function checkDecision(turn: Turn, { decision }: Decided): void {
+  const { movements, cancels } = decision;
+  atMost(movements.length, limits.movementsPerDecision, 'movements in one decision');
+  atMost(turn.run.executions.size + movements.length, limits.openExecutions, 'open Step executions');
+  for (const movement of movements) checkMovement(turn.plan, movement);
+  for (const step of cancels?.steps ?? []) checkMovement(turn.plan, { step, input: null, overrides: null });
+}
+
+function checkStaged(turn: Turn, execution: Execution, staged: Staged): void {
+  atMost(staged.publishes.length, limits.publishesPerCall, 'messages in one call');
+  atMost(turn.run.messages.size + staged.publishes.length, limits.unreadMessages, 'unread messages');
+  for (const [address] of staged.publishes) checkChannel(turn.plan, address);
+  for (const [address] of staged.attributes) {
+    checkAttribute(turn.plan, address);
+    const declared = turn.plan.attributes[nameOf(address)]!;
+    if (declared.lock !== 'none' && !holdsExclusive(execution, address)) {
+      throw new HoldfastError(
+        'DEFINITION',
+        `${execution.id} wrote the locked Attribute ${nameOf(address)} without holding its exclusive lock.`,
+        { where: execution.step, fix: 'Write it in execute, with an exclusive lock on it (for a map: on that key).' },
+      );
+    }
+  }
+}
+
+function holdsExclusive({ call }: Execution, address: string): boolean {
+  return call!.locks.some(
+    (lock) =>
+      lock.mode === 'exclusive' &&
+      (lock.address === address || (keyOf(lock.address) === undefined && lock.address === nameOf(address))),
+  );
+}
+
+function atMost(count: number, limit: number, what: string): void {
+  if (count > limit) throw new HoldfastError('LIMIT_EXCEEDED', `${count} ${what}; the limit is ${limit}.`);
+}
+
+function specOf(condition: ConditionRequest, now: number): ConditionSpec {
+  if (condition.kind === 'channel') return condition;
+  // From here on the deadline is absolute (W6).
+  return { kind: 'timer', id: condition.id, dueAt: 'afterMs' in condition ? now + condition.afterMs : condition.atMs };
+}

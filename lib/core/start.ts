@@ -1,0 +1,71 @@
+import { HoldfastError } from '../errors';
+import type { FlowConfig } from '../plan';
+import type { StartCommand } from './command';
+import { closeRun } from './close';
+import { checkAttribute } from './declared';
+import type { RunState } from './run-state';
+import { checkMovement, scheduleStep } from './step';
+import type { Turn } from './turn';
+
+export interface Started {
+  readonly runId: string;
+}
+
+/** Begins a run (F3–F6, F8). A repeat was answered before this is called (F5). */
+export function start(turn: Turn, command: StartCommand): void {
+  const { plan, now } = turn;
+  const previous = turn.flow.run;
+  if (previous) checkReuse(previous, command);
+  const first =
+    plan.start === null ? null : { step: plan.start, input: command.input, overrides: null };
+  if (first) checkMovement(plan, first);
+  else if (command.input !== null) {
+    throw new HoldfastError('INVALID_ARGUMENT', `The Flow ${plan.name} has no start Step and takes no input.`);
+  }
+  for (const [address] of command.attributes) checkAttribute(plan, address);
+  if (previous?.isOpen) {
+    closeRun(turn, 'terminated', null, {
+      name: 'Terminated',
+      message: `A new start of ${previous.head.flowId} replaced this run.`,
+    });
+  }
+  const timeoutMs = command.timeoutMs === undefined ? plan.timeoutMs : command.timeoutMs;
+  turn.emit({
+    kind: 'FlowStarted',
+    flowId: turn.flow.head.flowId,
+    runId: command.runId,
+    flow: plan.name,
+    plan: plan.fingerprint,
+    requestId: command.requestId,
+    config: { ...plan.config, ...definedOf(command.config) },
+    deadlineAt: timeoutMs === null ? null : now + timeoutMs,
+    attributes: command.attributes,
+  });
+  if (first) {
+    const notBefore = command.startDelayMs > 0 ? now + command.startDelayMs : null;
+    scheduleStep(turn, first, { kind: 'start' }, null, notBefore);
+  }
+  const answer: Started = { runId: command.runId };
+  turn.flow.remember(command.requestId, command.digest, answer, now);
+  turn.answer(answer);
+}
+
+function checkReuse(previous: RunState, command: StartCommand): void {
+  const { flowId, flow, runId, status } = previous.head;
+  const allowed = {
+    reject: false,
+    ifPreviousFailed: !previous.isOpen && status !== 'completed',
+    ifClosed: !previous.isOpen,
+    terminateRunning: true,
+  }[command.reuse];
+  if (allowed) return;
+  throw new HoldfastError(
+    'FLOW_ALREADY_EXISTS',
+    `The flowId ${JSON.stringify(flowId)} is taken by run ${runId} of ${flow}, which is ${status}; idReuse is '${command.reuse}'.`,
+    { where: flowId },
+  );
+}
+
+function definedOf(config: Partial<FlowConfig>): Partial<FlowConfig> {
+  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,69 @@
+import type { FlowPlan } from '../plan';
+import { apply, begin } from './apply';
+import type { Effect } from './effect';
+import type { Event, EventBody } from './event';
+import type { FlowState } from './flow-state';
+import type { Address } from './payload';
+import type { RunState } from './run-state';
+
+/**
+ * One command being decided. Events take effect as they are emitted, so that what follows sees them; a command that may be
+ * refused is therefore checked whole before its first event.
+ */
+export class Turn {
+  readonly events: Event[] = [];
+  readonly effects: Effect[] = [];
+  /** What may have changed for others, looked at when the command itself is done (see `settle`). */
+  readonly freedLocks = new Set<Address>();
+  readonly wantingLocks = new Set<string>();
+  readonly arrivedOn = new Set<Address>();
+  readonly waitsToTry = new Set<string>();
+  readonly maybeReady = new Set<string>();
+
+  constructor(
+    readonly flow: FlowState,
+    readonly plan: FlowPlan,
+    readonly now: number,
+  ) {}
+
+  /** The run the command is about; only to be used where there is one. */
+  get run(): RunState {
+    return this.flow.run!;
+  }
+
+  emit(body: EventBody): void {
+    const event: Event = { at: this.now, ...body };
+    this.events.push(event);
+    if (event.kind === 'FlowStarted') {
+      this.flow.setRun(begin(event));
+      return;
+    }
+    if ('execution' in event) this.noteBefore(event);
+    apply(this.run, event);
+    if ('execution' in event) this.noteAfter(event);
+    if (event.kind === 'MessagePublished') this.arrivedOn.add(event.address);
+    if ('staged' in event) for (const [address] of event.staged.publishes) this.arrivedOn.add(address);
+  }
+
+  answer(value: unknown): void {
+    this.effects.push({ kind: 'answer', value });
+  }
+
+  private noteBefore(event: Event & { execution: string }): void {
+    const ends = event.kind === 'ExecuteCompleted' || event.kind === 'StepFailed' || event.kind === 'StepCancelled';
+    if (ends || event.kind === 'LocksReturned') {
+      for (const address of this.run.locks.addressesOf(event.execution)) this.freedLocks.add(address);
+    }
+    const call = this.run.executions.get(event.execution)?.call;
+    if (event.kind === 'StepCancelled' && call?.state === 'running') {
+      this.effects.push({ kind: 'abort', worker: call.worker!, token: call.token!, reason: event.reason });
+    }
+  }
+
+  private noteAfter(event: Event & { execution: string }): void {
+    const execution = this.run.executions.get(event.execution);
+    if (execution?.wait) this.waitsToTry.add(execution.id);
+    if (execution?.call?.state === 'locked') this.wantingLocks.add(execution.id);
+    if (execution?.call?.state === 'ready') this.maybeReady.add(execution.id);
+  }
+}

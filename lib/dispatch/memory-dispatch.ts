@@ -1,0 +1,78 @@
+import type { Inbox, Mailbox } from '../ports';
+import type { HoldfastDispatch, ToProcess, ToShard } from './messages';
+
+/** Dispatch inside one process: nothing is copied, and nothing is left when the process ends. */
+export class MemoryDispatch implements HoldfastDispatch {
+  private readonly inboxes = new Map<number, MemoryInbox>();
+  private readonly mailboxes = new Map<string, (message: ToProcess) => void>();
+
+  async send(shard: number, message: ToShard): Promise<void> {
+    this.inbox(shard).add(message);
+  }
+
+  openInbox(shard: number, onArrival: () => void): Inbox<ToShard> {
+    const inbox = this.inbox(shard);
+    inbox.open(onArrival);
+    return inbox;
+  }
+
+  openMailbox(process: string, onMessage: (message: ToProcess) => void): Mailbox {
+    this.mailboxes.set(process, onMessage);
+    return { close: () => void this.mailboxes.delete(process) };
+  }
+
+  post(process: string, message: ToProcess): void {
+    // Not at once: a receiver must never run inside the sender's turn.
+    setImmediate(() => this.mailboxes.get(process)?.(message));
+  }
+
+  isGone(process: string): boolean {
+    return !this.mailboxes.has(process);
+  }
+
+  private inbox(shard: number): MemoryInbox {
+    let inbox = this.inboxes.get(shard);
+    if (!inbox) {
+      inbox = new MemoryInbox();
+      this.inboxes.set(shard, inbox);
+    }
+    return inbox;
+  }
+}
+
+class MemoryInbox implements Inbox<ToShard> {
+  private messages: ToShard[] = [];
+  private taken = 0;
+  private onArrival: (() => void) | undefined;
+
+  add(message: ToShard): void {
+    this.messages.push(message);
+    this.onArrival?.();
+  }
+
+  open(onArrival: () => void): void {
+    this.onArrival = onArrival;
+    this.rewind();
+  }
+
+  take(limit: number): ToShard[] {
+    const messages = this.messages.slice(this.taken, this.taken + limit);
+    this.taken += messages.length;
+    return messages;
+  }
+
+  trim(count: number): void {
+    this.messages.splice(0, count);
+    this.taken -= count;
+  }
+
+  rewind(): void {
+    this.taken = 0;
+    if (this.messages.length > 0) this.onArrival?.();
+  }
+
+  close(): void {
+    this.onArrival = undefined;
+    this.rewind();
+  }
+}

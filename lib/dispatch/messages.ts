@@ -1,0 +1,100 @@
+import type { PublishCommand, ResultCommand, SkipTimerCommand, StartCommand, StopCommand, Task } from '../core';
+import type { ErrorCode } from '../errors';
+import type { FlowPlan } from '../plan';
+import type { Dispatch, Inbox } from '../ports';
+
+/** What the owner of a shard receives. */
+export type ToShard = Request | Read | Result | Introduce | Leave;
+
+export type ClientCommand = StartCommand | PublishCommand | StopCommand | SkipTimerCommand;
+
+/** A client's command; answered after all it saw is durable (P4). */
+export interface Request {
+  readonly kind: 'request';
+  /** Of this message, for its answer; a repeat of the command has a new one. */
+  readonly id: string;
+  readonly replyTo: string;
+  readonly flowId: string;
+  readonly command: ClientCommand;
+}
+
+export interface Read {
+  readonly kind: 'read';
+  readonly id: string;
+  readonly replyTo: string;
+  readonly flowId: string;
+  /** null: the latest run. */
+  readonly runId: string | null;
+  readonly what: ReadWhat;
+}
+
+export type ReadWhat =
+  | { readonly kind: 'describe' }
+  | { readonly kind: 'attributes' }
+  | { readonly kind: 'history'; readonly from: number; readonly limit: number }
+  /** Answered when the run has closed. */
+  | { readonly kind: 'outcome' }
+  /** Answered when that execution has ended, in any way. */
+  | { readonly kind: 'stepEnd'; readonly execution: string };
+
+export interface Result {
+  readonly kind: 'result';
+  readonly flowId: string;
+  readonly command: ResultCommand;
+}
+
+/** A process with user code makes itself known: its plans are kept (V2) and, if it is a worker, it gets tasks. */
+export interface Introduce {
+  readonly kind: 'introduce';
+  readonly process: string;
+  readonly plans: readonly FlowPlan[];
+  /** null: it runs no Steps. */
+  readonly worker: WorkerOffer | null;
+}
+
+export interface WorkerOffer {
+  /** Tasks it runs at a time (X13). */
+  readonly slots: number;
+  /** null: all. */
+  readonly taskQueues: readonly string[] | null;
+}
+
+export interface Leave {
+  readonly kind: 'leave';
+  readonly process: string;
+}
+
+/** What a client or worker process receives. */
+export type ToProcess = Answer | HandOut | ResultTaken | Abort;
+
+export type Answer =
+  | { readonly kind: 'answer'; readonly id: string; readonly value: unknown }
+  | { readonly kind: 'answer'; readonly id: string; readonly error: WireError };
+
+export interface HandOut {
+  readonly kind: 'handOut';
+  readonly shard: number;
+  readonly task: Task;
+}
+
+export interface ResultTaken {
+  readonly kind: 'resultTaken';
+  readonly token: string;
+  readonly accepted: boolean;
+}
+
+export interface Abort {
+  readonly kind: 'abort';
+  readonly token: string;
+  readonly reason: string;
+}
+
+export interface WireError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly where?: string;
+  readonly fix?: string;
+}
+
+export type HoldfastDispatch = Dispatch<ToShard, ToProcess>;
+export type ShardInbox = Inbox<ToShard>;

@@ -1,0 +1,70 @@
+import { type Event, type FlowHead, FlowState } from '../core';
+import { HoldfastError } from '../errors';
+import type { ShardStore } from '../ports';
+import { Document } from '../store/document';
+import { keys } from '../store/keys';
+import { RunRecord } from './run-record';
+
+/** One flowId in its owner's memory: its state, and the records it is stored in. */
+export class Cell {
+  /** Number of the write that holds the latest change, and of the one that holds the latest result of a SYNC call. */
+  changedIn = 0;
+  syncResultIn = 0;
+  private readonly document: Document<FlowHead>;
+  private savedHead: FlowHead | undefined;
+  private current: RunRecord | undefined;
+  /** Runs that a new one replaced in this very write. */
+  private replaced: RunRecord[] = [];
+
+  private constructor(readonly flow: FlowState) {
+    const { flowId } = flow.head;
+    this.document = new Document(
+      { head: keys.flow(flowId), row: (_, key) => keys.flowRow(flowId, key), rows: keys.flowRows(flowId) },
+      { ids: flow.ids },
+    );
+  }
+
+  /** Throws `CORRUPT_RECORD` if what is stored cannot be read. */
+  static async load(store: ShardStore, flowId: string): Promise<Cell> {
+    const cell = new Cell(FlowState.empty(flowId));
+    const head = await cell.document.load(store);
+    if (!head) return cell;
+    cell.flow.head = head;
+    cell.savedHead = head;
+    if (head.runId === null) return cell;
+    cell.current = await RunRecord.load(store, head.runId);
+    if (!cell.current) {
+      throw new HoldfastError('CORRUPT_RECORD', `The latest run ${head.runId} of ${flowId} has no record.`, {
+        where: flowId,
+      });
+    }
+    cell.flow.run = cell.current.run;
+    return cell;
+  }
+
+  addEvents(events: readonly Event[]): void {
+    for (const event of events) {
+      if (event.kind === 'FlowStarted') {
+        if (this.current?.isDirty) this.replaced.push(this.current);
+        this.current = new RunRecord(this.flow.run!);
+      }
+      this.current!.addEvent(event);
+    }
+  }
+
+  /** See `RunRecord.wakeAt`. */
+  wakeAt(): number | undefined {
+    return this.current?.wakeAt();
+  }
+
+  /** Puts everything that changed since the last save into a batch. */
+  save(batch: Map<string, Uint8Array | undefined>): void {
+    if (this.flow.head !== this.savedHead || this.flow.ids.isDirty) {
+      this.document.save(this.flow.head, batch);
+      this.savedHead = this.flow.head;
+    }
+    for (const record of this.replaced) record.save(batch);
+    this.replaced = [];
+    this.current?.save(batch);
+  }
+}

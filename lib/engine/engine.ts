@@ -1,0 +1,56 @@
+import type { HoldfastDispatch } from '../dispatch';
+import { HoldfastError } from '../errors';
+import type { Clock, Logger, StateStore } from '../ports';
+import { defaultSettings, type EngineSettings } from './settings';
+import { ShardOwner } from './shard-owner';
+import { WorkerRegistry } from './worker-registry';
+
+export interface EngineParts {
+  readonly store: StateStore;
+  readonly dispatch: HoldfastDispatch;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly settings?: Partial<EngineSettings>;
+  /** Another process took a shard of this engine over. */
+  readonly onFenced?: (error: HoldfastError) => void;
+}
+
+/** Owns shards: decides what the Flows do, keeps their state, and hands tasks out. Runs no user code. */
+export class Engine {
+  private readonly owners: ShardOwner[];
+
+  constructor(parts: EngineParts) {
+    const settings = { ...defaultSettings, ...parts.settings };
+    const workers = new WorkerRegistry();
+    const onFenced = parts.onFenced ?? (() => {});
+    this.owners = Array.from(
+      { length: settings.shards },
+      (_, shard) => new ShardOwner({ ...parts, shard, settings, workers, onFenced }),
+    );
+  }
+
+  /** Opens every shard and goes on with what is stored. Throws what the store throws, e.g. `STORE_IN_USE`. */
+  async open(): Promise<void> {
+    const opened = await Promise.allSettled(this.owners.map((owner) => owner.open()));
+    const failed = opened.find((result) => result.status === 'rejected');
+    if (!failed) return;
+    await this.close();
+    throw failed.reason;
+  }
+
+  /** Writes what has gathered and lets the shards go. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all(this.owners.map((owner) => owner.close()));
+  }
+
+  /** Writes, records and bytes since the shards were opened. */
+  get stats(): { readonly writes: number; readonly records: number; readonly bytes: number } {
+    const sum = { writes: 0, records: 0, bytes: 0 };
+    for (const { stats } of this.owners) {
+      sum.writes += stats.writes;
+      sum.records += stats.records;
+      sum.bytes += stats.bytes;
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,62 @@
+import type { Event, RunState } from '../core';
+import type { Read } from '../dispatch';
+import { HoldfastError } from '../errors';
+import type { ShardStore } from '../ports';
+import { keys } from '../store/keys';
+import { decodeRecord } from '../values';
+import { attributesOf, describeRun, hasEnded, outcomeOf } from './description';
+
+/** A read that cannot be answered yet: the run is open, or the execution has not ended. */
+export const notYet = Symbol('not yet');
+
+/** Answers what can be read from a run's state, or `notYet`. Throws `FLOW_NOT_FOUND` and `STEP_NOT_FOUND`. */
+export function readRun(run: RunState | undefined, read: Read): unknown {
+  if (!run) {
+    const which = read.runId === null ? '' : ` with the run ${read.runId}`;
+    throw new HoldfastError('FLOW_NOT_FOUND', `There is no Flow ${JSON.stringify(read.flowId)}${which}.`, {
+      where: read.flowId,
+    });
+  }
+  switch (read.what.kind) {
+    case 'describe':
+      return describeRun(run);
+    case 'attributes':
+      return attributesOf(run);
+    case 'outcome':
+      return run.isOpen ? notYet : outcomeOf(run);
+    case 'stepEnd': {
+      const ended = hasEnded(run, read.what.execution);
+      if (ended) return null;
+      if (run.isOpen) return notYet;
+      throw new HoldfastError(
+        'STEP_NOT_FOUND',
+        `${JSON.stringify(read.flowId)} closed as ${run.head.status} and never scheduled ${read.what.execution}.`,
+        { where: read.flowId },
+      );
+    }
+    case 'history':
+      return { runId: run.head.runId, events: run.head.events };
+  }
+}
+
+/** Stored events of a run from a number on, with their numbers, and whether there are more. */
+export async function readHistory(
+  store: ShardStore,
+  run: RunState,
+  from: number,
+  limit: number,
+): Promise<{ runId: string; events: [number: number, event: Event][]; more: boolean }> {
+  const { runId } = run.head;
+  const events: [number, Event][] = [];
+  for await (const [key, bytes] of store.scan(keys.historyOf(runId))) {
+    const first = Number(key.slice(key.lastIndexOf('/') + 1));
+    const chunk = decodeRecord(bytes) as Event[];
+    if (first + chunk.length <= from) continue;
+    for (const [i, event] of chunk.entries()) {
+      if (first + i < from) continue;
+      if (events.length === limit) return { runId, events, more: true };
+      events.push([first + i, event]);
+    }
+  }
+  return { runId, events, more: false };
+}

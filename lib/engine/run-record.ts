@@ -1,0 +1,100 @@
+import { emptyTables, type Event, type RunHead, RunState, type RunTables } from '../core';
+import type { ShardStore, WriteBatch } from '../ports';
+import { Document } from '../store/document';
+import { keys } from '../store/keys';
+import { encodeRecord } from '../values';
+
+type Batch = Map<string, Uint8Array | undefined> & WriteBatch;
+
+/** History records hold about this much. */
+const chunkBytes = 1024 * 1024;
+
+/** One run with the records it is stored in. */
+export class RunRecord {
+  private unsaved: Event[] = [];
+  private savedWake: string | undefined;
+
+  constructor(
+    readonly run: RunState,
+    private readonly document = documentOf(run.head.runId, run.tables),
+  ) {}
+
+  /** A stored run, open or closed; undefined where there is none. */
+  static async load(store: ShardStore, runId: string): Promise<RunRecord | undefined> {
+    const tables = emptyTables();
+    const document = documentOf(runId, tables);
+    const head = await document.load(store);
+    if (!head) return undefined;
+    const record = new RunRecord(new RunState(head, tables), document);
+    record.savedWake = record.wakeKey();
+    return record;
+  }
+
+  addEvent(event: Event): void {
+    this.unsaved.push(event);
+  }
+
+  get isDirty(): boolean {
+    return this.unsaved.length > 0;
+  }
+
+  /** When the run needs a look: 0 if it must be in memory all the time, undefined for never by itself. */
+  wakeAt(): number | undefined {
+    const { run } = this;
+    if (!run.isOpen) return undefined;
+    if (run.ready.size > 0 || run.running.size > 0) return 0;
+    return run.due.next() ?? undefined;
+  }
+
+  save(batch: Batch): void {
+    if (!this.isDirty) return;
+    this.saveHistory(batch);
+    this.document.save(this.run.head, batch);
+    const wake = this.wakeKey();
+    if (wake === this.savedWake) return;
+    if (this.savedWake !== undefined) batch.set(this.savedWake, undefined);
+    if (wake !== undefined) batch.set(wake, encodeRecord(this.run.head.flowId));
+    this.savedWake = wake;
+  }
+
+  private wakeKey(): string | undefined {
+    const at = this.wakeAt();
+    return at === undefined ? undefined : keys.wake(at, this.run.head.runId);
+  }
+
+  private saveHistory(batch: Batch): void {
+    const { runId, events } = this.run.head;
+    let first = events - this.unsaved.length + 1;
+    let chunk: Event[] = [];
+    let bytes = 0;
+    const flush = () => {
+      if (chunk.length > 0) batch.set(keys.history(runId, first), encodeRecord(chunk));
+      first += chunk.length;
+      chunk = [];
+      bytes = 0;
+    };
+    for (const event of this.unsaved) {
+      chunk.push(event);
+      bytes += sizeOf(event);
+      if (bytes > chunkBytes) flush();
+    }
+    flush();
+    this.unsaved = [];
+  }
+}
+
+function documentOf(runId: string, tables: RunTables): Document<RunHead> {
+  return new Document(
+    { head: keys.run(runId), row: (table, key) => keys.runRow(runId, table, key), rows: keys.runRows(runId) },
+    { ...tables },
+  );
+}
+
+/** Roughly the bytes of a value once encoded. */
+function sizeOf(value: unknown): number {
+  if (value instanceof Uint8Array || typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  let size = 8;
+  for (const part of Object.values(value)) size += sizeOf(part);
+  return size;
+}

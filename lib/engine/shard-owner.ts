@@ -1,0 +1,121 @@
+import type { HoldfastDispatch, ShardInbox } from '../dispatch';
+import { HoldfastError } from '../errors';
+import type { Clock, Logger, ShardStore, StateStore, StoreStats } from '../ports';
+import type { EngineSettings } from './settings';
+import { ShardSession } from './shard-session';
+import { Watchers } from './watchers';
+import type { WorkerRegistry } from './worker-registry';
+
+export interface ShardOwnerParts {
+  readonly shard: number;
+  readonly store: StateStore;
+  readonly dispatch: HoldfastDispatch;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly workers: WorkerRegistry;
+  readonly settings: EngineSettings;
+  /** Another owner took the shard over: this one has stopped. */
+  readonly onFenced: (error: HoldfastError) => void;
+}
+
+/** Keeps a session on a shard: opens it, drives its turns, and after a doubt opens another on what is stored. */
+export class ShardOwner {
+  private store: ShardStore | undefined;
+  private session: ShardSession | undefined;
+  private inbox: ShardInbox | undefined;
+  private closed = true;
+  private turning: Promise<void> | undefined;
+  private again = false;
+  private readonly watchers = new Watchers();
+  private readonly blocked = new Map<string, HoldfastError>();
+
+  constructor(private readonly parts: ShardOwnerParts) {}
+
+  async open(): Promise<void> {
+    this.closed = false;
+    await this.begin();
+  }
+
+  /** Writes what has gathered and closes the shard; what is in the inbox stays there. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    this.inbox?.close();
+    const { session } = this;
+    this.session = undefined;
+    await this.turning;
+    await session?.close();
+  }
+
+  get stats(): StoreStats {
+    return this.store?.stats ?? { writes: 0, records: 0, bytes: 0 };
+  }
+
+  private async begin(): Promise<void> {
+    const { parts } = this;
+    const store = await parts.store.open(parts.shard);
+    this.store = store;
+    this.inbox ??= parts.dispatch.openInbox(parts.shard, () => this.wakeUp());
+    try {
+      const session = await ShardSession.open(store, this.inbox, this.watchers, this.blocked, parts, {
+        wake: () => this.wakeUp(),
+        failed: (error) => this.fail(session, error),
+      });
+      this.session = session;
+    } catch (error) {
+      await store.close().catch(() => {});
+      throw error;
+    }
+    this.inbox.rewind();
+    this.wakeUp();
+  }
+
+  private wakeUp(): void {
+    this.again = true;
+    const { session } = this;
+    if (!session || this.turning) return;
+    // In a later microtask, so that everything sent in the same tick is taken in one turn.
+    this.turning = Promise.resolve()
+      .then(() => this.turnWhileNeeded(session))
+      .catch((error) => this.fail(session, error))
+      .finally(() => {
+        this.turning = undefined;
+        if (this.again && this.session) this.wakeUp();
+      });
+  }
+
+  private async turnWhileNeeded(session: ShardSession): Promise<void> {
+    while (this.again && this.session === session) {
+      this.again = false;
+      if (await session.turn()) this.again = true;
+    }
+  }
+
+  private fail(session: ShardSession, error: unknown): void {
+    if (this.session !== session) return;
+    const { logger, shard, onFenced } = this.parts;
+    this.session = undefined;
+    session.end();
+    const closing = this.store!.close().catch(() => {});
+    if (error instanceof HoldfastError && error.kind === 'fenced') {
+      this.closed = true;
+      this.inbox?.close();
+      logger.error('the shard was taken over by another owner', { shard });
+      onFenced(error);
+      return;
+    }
+    logger.warn('the shard is reopened', { shard, error });
+    closing.then(() => this.reopen(0));
+  }
+
+  private reopen(delayMs: number): void {
+    const { clock, logger, shard } = this.parts;
+    clock.after(delayMs, () => {
+      if (this.closed) return;
+      this.begin().catch((error) => {
+        logger.error('the shard could not be reopened', { shard, error });
+        this.reopen(Math.min(5_000, 2 * delayMs + 50));
+      });
+    });
+  }
+}

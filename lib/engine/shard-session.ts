@@ -1,0 +1,301 @@
+import { type Command, decide, type Effect, outstanding } from '../core';
+import type { Introduce, Request, Result, ShardInbox, ToShard } from '../dispatch';
+import { HoldfastError } from '../errors';
+import type { FlowPlan } from '../plan';
+import type { ShardStore } from '../ports';
+import { keys } from '../store/keys';
+import { decodeRecord, encodeRecord } from '../values';
+import type { Cell } from './cell';
+import { Cells } from './cells';
+import { Plans } from './plans';
+import { ReadyPool } from './ready-pool';
+import { Reads } from './reads';
+import { ShardClock } from './shard-clock';
+import type { ShardOwnerParts } from './shard-owner';
+import { Wakes } from './wakes';
+import type { Watchers } from './watchers';
+import { wireError } from './wire-error';
+import { WritePipeline } from './write-pipeline';
+
+const messagesPerTurn = 1_000;
+
+/** What a session shares with the owner that opened it. */
+export interface SessionHooks {
+  /** Something may be there to take. */
+  wake(): void;
+  /** The session is over: a write failed or its outcome is unknown, or the shard was taken. */
+  failed(error: unknown): void;
+}
+
+/**
+ * One tenure of a shard, from the opening of its store to the first doubt. Takes what is in the inbox, decides and applies
+ * it in memory, writes what changed in one batch, and lets answers, hand-outs and all else out when that is durable; only
+ * an ASYNC hand-out goes before its write (P4). After a doubt everything in here is dropped.
+ */
+export class ShardSession {
+  private readonly pool = new ReadyPool();
+  private readonly plans: Plans;
+  private readonly pipeline: WritePipeline;
+  private readonly cells: Cells;
+  private readonly wakes: Wakes;
+  private readonly reads: Reads;
+  private tokens = 0;
+  /** Requests whose answer is not out yet. */
+  private backlog = 0;
+  private ended = false;
+
+  private constructor(
+    private readonly store: ShardStore,
+    private readonly time: ShardClock,
+    private readonly inbox: ShardInbox,
+    private readonly watchers: Watchers,
+    /** Flows that cannot be read or decided; the others go on (P10). */
+    private readonly blocked: Map<string, HoldfastError>,
+    private readonly parts: ShardOwnerParts,
+    hooks: SessionHooks,
+  ) {
+    const { settings, clock } = parts;
+    this.plans = new Plans(store);
+    this.cells = new Cells(store, settings.idleFlowsInMemory, (flowId, error) => this.block(flowId, error));
+    this.wakes = new Wakes(store, clock, time, { due: () => hooks.wake(), failed: (error) => hooks.failed(error) });
+    this.pipeline = new WritePipeline(store, clock, settings.writeTimeoutMs, {
+      complete: (batch) => batch.set(keys.clock, encodeRecord(time.now())),
+      durable: () => this.cells.evict((cell) => this.mayGo(cell)),
+      failed: (error) => hooks.failed(error),
+    });
+    this.reads = new Reads(store, this.cells, this.pipeline, watchers, (read, value) => this.answer(read, value));
+  }
+
+  /** Reads what an owner needs to go on: the clock, the plans, and every run with something outstanding. */
+  static async open(
+    store: ShardStore,
+    inbox: ShardInbox,
+    watchers: Watchers,
+    blocked: Map<string, HoldfastError>,
+    parts: ShardOwnerParts,
+    hooks: SessionHooks,
+  ): Promise<ShardSession> {
+    const stored = await store.get(keys.clock);
+    const time = new ShardClock(parts.clock, stored ? (decodeRecord(stored) as number) : 0);
+    const session = new ShardSession(store, time, inbox, watchers, blocked, parts, hooks);
+    await session.load();
+    return session;
+  }
+
+  /** One round: takes what has arrived or is due and sends it on its way. True if there may be more. */
+  async turn(): Promise<boolean> {
+    const messages = this.inbox.take(messagesPerTurn);
+    const due = this.wakes.takeDue();
+    await this.cells.load([...messages.flatMap((message) => ('flowId' in message ? [message.flowId] : [])), ...due]);
+    if (this.ended) return false;
+    for (const message of messages) this.take(message);
+    if (messages.length > 0) {
+      this.pipeline.whenDurable(this.pipeline.gathering, () => this.inbox.trim(messages.length));
+    }
+    for (const flowId of due) if (this.cells.get(flowId)?.flow.run?.isOpen) this.run(flowId, { kind: 'due' });
+    this.giveTasks();
+    this.pipeline.go();
+    this.wakes.arm();
+    return messages.length === messagesPerTurn;
+  }
+
+  /** Writes what has gathered and ends the session. */
+  async close(): Promise<void> {
+    await this.pipeline.drained();
+    this.end();
+    await this.store.close();
+  }
+
+  /** Ends the session without writing anything more; nothing that was pending goes out (P5, P7). */
+  end(): void {
+    this.ended = true;
+    this.pipeline.stop();
+    this.wakes.close();
+  }
+
+  private async load(): Promise<void> {
+    await this.plans.loadAll();
+    await this.checkLayout();
+    const active = await this.wakes.open();
+    await this.cells.load([...active, ...this.watchers.flowIds()]);
+    for (const flowId of active) this.takeUp(flowId);
+    for (const flowId of this.watchers.flowIds()) this.reads.recheck(flowId);
+  }
+
+  private async checkLayout(): Promise<void> {
+    const { shards } = this.parts.settings;
+    const stored = await this.store.get(keys.layout);
+    if (!stored) return this.pipeline.put(keys.layout, encodeRecord({ format: 1, shards }));
+    const layout = decodeRecord(stored) as { format: number; shards: number };
+    if (layout.format === 1 && layout.shards === shards) return;
+    throw new HoldfastError(
+      'STORE_LAYOUT',
+      `${this.parts.store.location} has format ${layout.format} and ${layout.shards} shards; this engine works with format 1 and ${shards}.`,
+    );
+  }
+
+  /** Issues again what a run has outstanding; attempts of workers that are gone fail now (X10). */
+  private takeUp(flowId: string): void {
+    const run = this.cells.get(flowId)?.flow.run;
+    if (!run?.isOpen) return;
+    const todo = outstanding(run, this.plans.get(run.head.plan));
+    for (const ready of todo.ready) this.pool.add({ ...ready, flowId, runId: run.head.runId, flow: run.head.flow });
+    for (const { worker, token } of todo.running) this.parts.workers.hold(worker, token);
+    for (const worker of new Set(todo.running.map((attempt) => attempt.worker))) {
+      if (this.parts.dispatch.isGone(worker)) this.run(flowId, { kind: 'workerGone', worker });
+    }
+    this.wakes.set(flowId, run.due.next());
+  }
+
+  private take(message: ToShard): void {
+    switch (message.kind) {
+      case 'introduce':
+        return this.takeIntroduction(message);
+      case 'leave':
+        return this.parts.workers.leave(message.process);
+      case 'request':
+        return this.takeRequest(message);
+      case 'result':
+        return this.takeResult(message);
+      case 'read': {
+        const blocked = this.blocked.get(message.flowId);
+        if (blocked) this.answer(message, blocked);
+        else this.reads.take(message);
+      }
+    }
+  }
+
+  private takeIntroduction(message: Introduce): void {
+    this.plans.add(message.plans, this.pipeline);
+    this.parts.workers.introduce(message);
+  }
+
+  private takeRequest(request: Request): void {
+    if (this.backlog >= this.parts.settings.maximumBacklog) {
+      const error = new HoldfastError('OVERLOADED', `The engine has ${this.backlog} unanswered requests.`);
+      return this.answer(request, error);
+    }
+    this.run(request.flowId, request.command, (answer) => {
+      this.backlog++;
+      this.pipeline.whenDurable(this.cells.get(request.flowId)?.changedIn ?? 0, () => {
+        this.backlog--;
+        this.answer(request, answer);
+      });
+      this.pipeline.hurry();
+    });
+  }
+
+  private takeResult({ flowId, command }: Result): void {
+    this.parts.workers.release(command.worker, command.token);
+    const cell = this.cells.get(flowId);
+    const call = cell?.flow.run?.executions.get(command.execution)?.call;
+    const sync = call?.token === command.token && call.durability === 'SYNC';
+    // Before it is decided: hand-outs that follow from it must find it (P2).
+    if (cell && sync) {
+      cell.syncResultIn = this.pipeline.gathering;
+      this.pipeline.hurry();
+    }
+    this.run(flowId, command);
+  }
+
+  /** Decides one command and sends its effects on their way; those of a blocked flow are refused. */
+  private run(flowId: string, command: Command, onAnswer: (answer: unknown) => void = () => {}): void {
+    const blocked = this.blocked.get(flowId);
+    if (blocked) return onAnswer(blocked);
+    const cell = this.cells.get(flowId)!;
+    const before = cell.flow.head;
+    try {
+      const { events, effects } = decide(cell.flow, this.planFor(cell, command), command, this.time.now());
+      if (events.length > 0 || cell.flow.head !== before) {
+        cell.addEvents(events);
+        this.pipeline.change(cell);
+      }
+      const { run } = cell.flow;
+      this.wakes.set(flowId, run?.isOpen ? run.due.next() : null);
+      for (const effect of effects) this.route(cell, effect, onAnswer);
+      if (events.length > 0) this.reads.recheck(flowId);
+    } catch (error) {
+      // The state in memory may be half changed and must not be saved: the flow is parked, the shard starts afresh.
+      this.block(flowId, error);
+      throw error;
+    }
+  }
+
+  private planFor(cell: Cell, command: Command): FlowPlan {
+    if ('plan' in command) return this.plans.get(command.plan);
+    return cell.flow.run ? this.plans.get(cell.flow.run.head.plan) : noPlan;
+  }
+
+  private route(cell: Cell, effect: Effect, onAnswer: (answer: unknown) => void): void {
+    const { dispatch, workers, shard } = this.parts;
+    switch (effect.kind) {
+      case 'answer':
+        return onAnswer('error' in effect ? effect.error : effect.value);
+      case 'ready': {
+        const { runId, flow } = cell.flow.run!.head;
+        return this.pool.add({ ...effect, flowId: cell.flow.head.flowId, runId, flow });
+      }
+      case 'handOut': {
+        workers.hold(effect.worker, effect.task.token);
+        const asynchronous = effect.durability === 'ASYNC';
+        // An ASYNC hand-out goes before its write, but never before the SYNC result that led to it (P2, P3).
+        const after = asynchronous ? cell.syncResultIn : this.pipeline.gathering;
+        this.pipeline.whenDurable(after, () => dispatch.post(effect.worker, { kind: 'handOut', shard, task: effect.task }));
+        if (!asynchronous) this.pipeline.hurry();
+        return;
+      }
+      case 'resultTaken':
+      case 'abort': {
+        const { worker, ...message } = effect;
+        this.pipeline.whenDurable(this.pipeline.gathering, () => dispatch.post(worker, message));
+        return;
+      }
+      case 'claimRefused':
+    }
+  }
+
+  /** Gives ready calls to workers with free slots: the start is saved in the batch that gathers (the short cut). */
+  private giveTasks(): void {
+    const { workers, shard } = this.parts;
+    for (;;) {
+      const taker = workers.takerFor(this.pool);
+      if (!taker) return;
+      const { call, process, plan } = taker;
+      // A flow that left memory meanwhile had nothing ready any more.
+      if (!this.cells.get(call.flowId)) continue;
+      this.run(call.flowId, {
+        kind: 'claim',
+        runId: call.runId,
+        execution: call.execution,
+        issue: call.issue,
+        worker: process,
+        plan: plan.fingerprint,
+        token: `${shard}.${this.store.epoch}.${++this.tokens}`,
+      });
+    }
+  }
+
+  private answer({ replyTo, id }: { replyTo: string; id: string }, value: unknown): void {
+    if (this.ended) return;
+    this.parts.dispatch.post(
+      replyTo,
+      value instanceof Error ? { kind: 'answer', id, error: wireError(value) } : { kind: 'answer', id, value },
+    );
+  }
+
+  private mayGo(cell: Cell): boolean {
+    return (
+      cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable && !this.watchers.has(cell.flow.head.flowId)
+    );
+  }
+
+  private block(flowId: string, cause: unknown): void {
+    this.parts.logger.error('a flow is blocked: it cannot be read or decided', { flowId, error: cause });
+    const what = cause instanceof Error ? cause.message : String(cause);
+    const message = `The Flow ${JSON.stringify(flowId)} is blocked: ${what}`;
+    this.blocked.set(flowId, new HoldfastError('CORRUPT_RECORD', message, { where: flowId, cause }));
+  }
+}
+
+/** For a flowId that never had a run: what is asked of it is refused before a plan is looked at. */
+const noPlan = Object.freeze({ name: '', steps: {}, attributes: {}, channels: {} }) as unknown as FlowPlan;

@@ -1,0 +1,64 @@
+import type { Introduce } from '../dispatch';
+import type { FlowPlan } from '../plan';
+import type { ReadyCall, ReadyPool } from './ready-pool';
+
+interface KnownWorker {
+  readonly process: string;
+  readonly slots: number;
+  readonly taskQueues: ReadonlySet<string> | null;
+  readonly plans: ReadonlyMap<string, FlowPlan>;
+  /** Tokens in its hands: each holds a slot until the worker says that its handler has ended. */
+  readonly held: Set<string>;
+}
+
+/** A ready call, and the worker that takes it with the plan it runs it by. */
+export interface Taker {
+  readonly call: ReadyCall;
+  readonly process: string;
+  readonly plan: FlowPlan;
+}
+
+/** The workers this engine may give tasks to, and the slots they have left. */
+export class WorkerRegistry {
+  private readonly workers = new Map<string, KnownWorker>();
+
+  introduce({ process, plans, worker }: Introduce): void {
+    if (!worker) return;
+    this.workers.set(process, {
+      process,
+      slots: worker.slots,
+      taskQueues: worker.taskQueues ? new Set(worker.taskQueues) : null,
+      plans: new Map(plans.map((plan) => [plan.name, plan])),
+      held: this.workers.get(process)?.held ?? new Set(),
+    });
+  }
+
+  leave(process: string): void {
+    this.workers.delete(process);
+  }
+
+  hold(process: string, token: string): void {
+    this.workers.get(process)?.held.add(token);
+  }
+
+  release(process: string, token: string): void {
+    this.workers.get(process)?.held.delete(token);
+  }
+
+  /** Takes a call out of the pool for the least loaded worker that has a free slot and runs it. */
+  takerFor(pool: ReadyPool): Taker | undefined {
+    const free = [...this.workers.values()].filter(({ held, slots }) => held.size < slots);
+    free.sort((a, b) => a.held.size / a.slots - b.held.size / b.slots);
+    for (const worker of free) {
+      const call = pool.takeFor((candidate) => planFor(worker, candidate) !== undefined);
+      if (call) return { call, process: worker.process, plan: planFor(worker, call)! };
+    }
+    return undefined;
+  }
+}
+
+function planFor(worker: KnownWorker, call: ReadyCall): FlowPlan | undefined {
+  if (worker.taskQueues && !worker.taskQueues.has(call.taskQueue)) return undefined;
+  const plan = worker.plans.get(call.flow);
+  return plan?.steps[call.step] ? plan : undefined;
+}

@@ -1,0 +1,122 @@
+import type { Row, Table } from '../core';
+import { HoldfastError } from '../errors';
+import type { KeyRange, ShardStore } from '../ports';
+import { decodeRecord, encodeRecord } from '../values';
+
+/** A row up to this size may stand in the head record. */
+const inlineRowBytes = 4 * 1024;
+const inlineRowsPerTable = 64;
+const inlineBytes = 16 * 1024;
+
+type Tables = Readonly<Record<string, Table<Row>>>;
+
+interface HeadRecord<H> {
+  readonly head: H;
+  /** Rows that stand in the head: `[key, encoded row]` per table. */
+  readonly rows: Readonly<Record<string, readonly (readonly [string, Uint8Array])[]>>;
+  /** How many rows of each table are records of their own; absent for none. */
+  readonly apart: Readonly<Record<string, number>>;
+}
+
+/** Where a document's records stand. */
+export interface DocumentKeys {
+  readonly head: string;
+  row(table: string, key: string): string;
+  readonly rows: KeyRange;
+}
+
+/**
+ * A head with its tables as records: small rows stand in the head record, which is written at each change and stays small;
+ * rows that are large or too many are records of their own. So a change writes what it touched and not more.
+ */
+export class Document<H> {
+  private readonly inline = new Map<string, Map<string, Uint8Array>>();
+  private readonly apart = new Map<string, Set<string>>();
+  private bytes = 0;
+
+  constructor(
+    private readonly keys: DocumentKeys,
+    private readonly tables: Tables,
+  ) {
+    for (const table of Object.keys(tables)) {
+      this.inline.set(table, new Map());
+      this.apart.set(table, new Set());
+    }
+  }
+
+  /** Puts what was touched since the last save, and the head, into a batch. */
+  save(head: H, batch: Map<string, Uint8Array | undefined>): void {
+    for (const [name, table] of Object.entries(this.tables)) {
+      for (const key of table.takeDirty()) this.saveRow(name, key, table.get(key), batch);
+    }
+    batch.set(this.keys.head, encodeRecord(this.headRecord(head)));
+  }
+
+  /** Fills the tables from the store; undefined where there is no such document. */
+  async load(store: ShardStore): Promise<H | undefined> {
+    const bytes = await store.get(this.keys.head);
+    if (!bytes) return undefined;
+    const record = decodeRecord(bytes) as HeadRecord<H>;
+    const loaded = new Map<string, [string, Row][]>();
+    for (const name of Object.keys(this.tables)) loaded.set(name, []);
+    for (const [name, rows] of Object.entries(record.rows)) {
+      const inline = this.inline.get(name);
+      if (!inline) throw unknownTable(name, this.keys.head);
+      for (const [key, row] of rows) {
+        inline.set(key, row);
+        this.bytes += row.length;
+        loaded.get(name)!.push([key, decodeRecord(row) as Row]);
+      }
+    }
+    if (Object.keys(record.apart).length > 0) await this.loadApart(store, loaded);
+    for (const [name, rows] of loaded) this.tables[name]!.load(rows);
+    return record.head;
+  }
+
+  private async loadApart(store: ShardStore, loaded: Map<string, [string, Row][]>): Promise<void> {
+    for await (const [recordKey, bytes] of store.scan(this.keys.rows)) {
+      const { table, key, row } = decodeRecord(bytes) as { table: string; key: string; row: Row };
+      const apart = this.apart.get(table);
+      if (!apart) throw unknownTable(table, recordKey);
+      apart.add(key);
+      loaded.get(table)!.push([key, row]);
+    }
+  }
+
+  private saveRow(table: string, key: string, row: Row | undefined, batch: Map<string, Uint8Array | undefined>): void {
+    const inline = this.inline.get(table)!;
+    const apart = this.apart.get(table)!;
+    const before = inline.get(key);
+    if (before) {
+      this.bytes -= before.length;
+      inline.delete(key);
+    }
+    if (row) {
+      const bytes = encodeRecord(row);
+      if (
+        bytes.length <= inlineRowBytes &&
+        inline.size < inlineRowsPerTable &&
+        this.bytes + bytes.length <= inlineBytes
+      ) {
+        inline.set(key, bytes);
+        this.bytes += bytes.length;
+        if (apart.delete(key)) batch.set(this.keys.row(table, key), undefined);
+        return;
+      }
+      apart.add(key);
+      batch.set(this.keys.row(table, key), encodeRecord({ table, key, row }));
+    } else if (apart.delete(key)) batch.set(this.keys.row(table, key), undefined);
+  }
+
+  private headRecord(head: H): HeadRecord<H> {
+    const rows: Record<string, (readonly [string, Uint8Array])[]> = {};
+    const apart: Record<string, number> = {};
+    for (const [table, inline] of this.inline) if (inline.size > 0) rows[table] = [...inline];
+    for (const [table, keys] of this.apart) if (keys.size > 0) apart[table] = keys.size;
+    return { head, rows, apart };
+  }
+}
+
+function unknownTable(table: string, where: string): HoldfastError {
+  return new HoldfastError('CORRUPT_RECORD', `The record ${where} has rows of an unknown table ${table}.`, { where });
+}

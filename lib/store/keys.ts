@@ -1,0 +1,40 @@
+import type { KeyRange } from '../ports';
+import { prefixRange } from '../ports';
+
+/**
+ * Every durable key of a shard.
+ *
+ * | key | value | written | lives |
+ * | --- | --- | --- | --- |
+ * | `m/clock` | ceiling of the shard's clock | once a second while the shard works | for ever |
+ * | `m/layout` | format and number of shards | when the shard is made | for ever |
+ * | `p/<fingerprint>` | a plan | when a process with user code connects | for ever |
+ * | `f/<flowId>` | head of a flowId: latest run, remembered ids | start, publish, stop | while a run of it is kept |
+ * | `i/<flowId>\0<id>` | a remembered id that has no room in the head | with it | as long as the id is remembered |
+ * | `r/<runId>` | head of a run: scalars and small rows | each change of the run | until its retention is over |
+ * | `t/<runId>/<table>/<key>` | a row that has no room in the head | when it changes | as long as the row |
+ * | `h/<runId>/<number>` | a chunk of history, named by its first event | each change of the run | until its retention is over |
+ * | `w/<due>/<runId>` | flowId of a run that needs a look then; due 0: at take-over | when that time changes | until then |
+ */
+export const keys = {
+  clock: 'm/clock',
+  layout: 'm/layout',
+  plan: (fingerprint: string) => `p/${fingerprint}`,
+  plans: prefixRange('p/'),
+  flow: (flowId: string) => `f/${flowId}`,
+  flowRow: (flowId: string, key: string) => `i/${flowId}\u0000${key}`,
+  flowRows: (flowId: string): KeyRange => prefixRange(`i/${flowId}\u0000`),
+  run: (runId: string) => `r/${runId}`,
+  runRow: (runId: string, table: string, key: string) => `t/${runId}/${table}/${key}`,
+  runRows: (runId: string): KeyRange => prefixRange(`t/${runId}/`),
+  history: (runId: string, firstEvent: number) => `h/${runId}/${padded(firstEvent)}`,
+  historyOf: (runId: string): KeyRange => prefixRange(`h/${runId}/`),
+  wake: (dueAt: number, runId: string) => `w/${padded(dueAt)}/${runId}`,
+  wakesBetween: (from: number, to: number): KeyRange => ({ from: `w/${padded(from)}/`, to: `w/${padded(to + 1)}/` }),
+  dueOfWake: (key: string) => Number(key.slice(2, 18)),
+} as const;
+
+/** Numbers in keys have 16 digits, so that their order is that of the bytes; 10^16 ms is the year 318857. */
+function padded(number: number): string {
+  return String(number).padStart(16, '0');
+}
