@@ -45,7 +45,8 @@ export function checkConstructor(type: Class, mark: string, uses: Uses, record: 
   }
   if (inject !== undefined) checkInject(type, mark, inject, record.designTypes, report);
   for (const parameter of constructed.parameters) {
-    const problem = problemOf(parameter, mark);
+    // Too short a list is reported once, by checkInject.
+    const problem = parameter.source === 'none' && inject !== undefined ? undefined : problemOf(parameter, mark);
     const at = `${where}, parameter ${parameter.index + 1}${owner}`;
     if (problem) report({ code: 'UNKNOWN_PARAMETER', where: at, ...problem });
   }
@@ -79,7 +80,8 @@ function problemOf({ index, type, source }: ParameterRecord, mark: string): Prob
     return { found: 'a parameter without a type', expected, fix };
   }
   if (type === undefined) {
-    const fix = `Import each other no longer, or name it late: @inject(new LazyServiceIdentifier(() => TheClass)).`;
+    const fix =
+      'Move what both files need into a third, or name the class late: @inject(new LazyServiceIdentifier(() => TheClass)).';
     return {
       found: 'undefined: a circular import, the class was not loaded yet when this one was defined',
       expected,

@@ -2,6 +2,7 @@ import { type CallMark, isCall } from '../metadata';
 import { checkAliases, checkText, checkUnique } from './check-names';
 import type { FlowDraft } from './collect';
 import type { Report } from './finding';
+import { suggest } from './nearest';
 
 /** The client's proxy answers these by itself, so that it can be awaited and printed. */
 const kept = ['then', 'toJSON', 'constructor'];
@@ -21,7 +22,7 @@ export function checkMembers(flow: FlowDraft, report: Report): void {
     checkMethodName(method, where, report);
     for (const mark of marks) {
       if (mark.options?.name !== undefined) {
-        checkText(mark.options.name, `${where} name`, 'Give a shorter or plainer name.', report);
+        checkText(mark.options.name, `${where} name`, 'Give another name, or none to take that of the method.', report);
       }
       checkAliases(mark.options?.aliases, where, report);
     }
@@ -29,7 +30,7 @@ export function checkMembers(flow: FlowDraft, report: Report): void {
   checkUnique(
     flow.name,
     'RPCs and Queries',
-    calls.map((mark) => ({
+    firstOfEach(calls).map((mark) => ({
       name: mark.options?.name ?? String(mark.method),
       type: { name: String(mark.method) },
       record: mark,
@@ -70,6 +71,11 @@ export function checkMembers(flow: FlowDraft, report: Report): void {
   }
 }
 
+/** Two marks on one method are reported as such, not as two names. */
+function firstOfEach(calls: readonly CallMark[]): readonly CallMark[] {
+  return calls.filter((mark, index) => calls.findIndex((other) => other.method === mark.method) === index);
+}
+
 function checkMethodName(method: string | symbol, where: string, report: Report): void {
   if (typeof method === 'string' && !kept.includes(method)) return;
   report({
@@ -94,7 +100,7 @@ function checkValidators(flow: FlowDraft, calls: readonly CallMark[], report: Re
         where,
         found: target ? `'${rpc}', which is a @Query and writes nothing` : `'${rpc}', which is no method marked @Rpc`,
         expected: rpcs.length > 0 ? `one of the RPCs ${rpcs.join(', ')}` : 'the name of a method marked @Rpc',
-        fix: 'Name the method that the validator is for.',
+        fix: suggest(rpc, rpcs, 'Name the method that the validator is for.'),
       });
     }
     if (own.length > 1) {

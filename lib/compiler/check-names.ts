@@ -11,6 +11,13 @@ export interface NamedThing {
   readonly record: { readonly options?: Naming } | undefined;
 }
 
+/** What has to be unique: a class, or a method under the same shape. */
+export interface Unique {
+  readonly name: string;
+  readonly type: { readonly name: string };
+  readonly record: NamedThing['record'];
+}
+
 const mostBytes = 128;
 
 /** A name is stored for as long as runs live: it must be there, short, and the same in every build (F1). */
@@ -20,7 +27,7 @@ export function checkName({ mark, type, name, record }: NamedThing, report: Repo
   checkText(
     name,
     where,
-    given ? 'Give a shorter or plainer name.' : `Give a name: ${mark}({ name: 'order' }).`,
+    given ? 'Give another name, or none to take that of the class.' : `Give a name: ${mark}({ name: 'order' }).`,
     report,
   );
   if (!given && typeof name === 'string' && [...name].length === 1) {
@@ -53,35 +60,29 @@ export function checkAliases(aliases: unknown, of: string, report: Report): void
 export function checkText(name: unknown, where: string, fix: string, report: Report): void {
   const problem = problemOf(name);
   if (problem === undefined) return;
-  const expected = `a text of 1 to ${mostBytes} bytes without NUL`;
+  const expected = `a text of 1 to ${mostBytes} bytes, without NUL, that is not a member of every object`;
   report({ code: 'BAD_NAME', where, found: problem, expected, fix });
 }
 
 /** Names and aliases of one kind of thing are one set: what is stored must lead back to one class (F1, V3). */
-export function checkUnique(
-  flow: string | undefined,
-  kind: string,
-  things: readonly {
-    readonly name: string;
-    readonly type: { readonly name: string };
-    readonly record: NamedThing['record'];
-  }[],
-  report: Report,
-): void {
-  const owners = new Map<string, string>();
+export function checkUnique(flow: string | undefined, kind: string, things: readonly Unique[], report: Report): void {
+  const owners = new Map<string, Unique>();
   const within = flow === undefined ? 'among the Flows given' : `in the Flow ${flow}`;
-  for (const { name, type, record } of things) {
+  for (const thing of things) {
+    const { name, type, record } = thing;
     const aliases = Array.isArray(record?.options?.aliases) ? record.options.aliases : [];
     for (const each of new Set([name, ...aliases])) {
+      // Reported as a bad name.
+      if (typeof each !== 'string' || each === '') continue;
       const owner = owners.get(each);
       if (owner === undefined) {
-        owners.set(each, type.name);
+        owners.set(each, thing);
         continue;
       }
       report({
         code: 'DUPLICATE_NAME',
-        where: flow === undefined ? type.name : `${flow}: ${type.name}`,
-        found: `the ${each === name ? 'name' : 'alias'} '${each}', which ${owner === type.name ? 'another class' : owner} has too`,
+        where: flow === undefined ? type.name : `${flow} › ${type.name}`,
+        found: `the ${each === name ? 'name' : 'alias'} '${each}', which ${owner.type.name === type.name ? 'another one' : owner.type.name} has too`,
         expected: `names and aliases of ${kind} that are unique ${within}`,
         fix: 'Give one of them another name in its decorator.',
       });

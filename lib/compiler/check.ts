@@ -1,12 +1,11 @@
-import { attributeKindOf, channelKindOf } from '../authoring';
-import { lineage, markOf } from '../metadata';
 import type { FlowPlan } from '../plan/plan';
-import type { Class } from '../ports';
 import { checkConstructor } from './check-constructor';
+import { named, unmarkedHandler } from './check-marks';
 import { checkMembers } from './check-members';
-import { checkName, checkUnique, type NamedThing } from './check-names';
-import type { AttributeDraft, ChannelDraft, FlowDraft, StepDraft } from './collect';
-import { type Report, show } from './finding';
+import { checkName, checkUnique } from './check-names';
+import { checkAttribute, checkChannel } from './check-state';
+import type { FlowDraft, StepDraft } from './collect';
+import type { Report } from './finding';
 
 /** A Flow with its plan, as far as one could be made. */
 export interface LoweredFlow {
@@ -18,13 +17,7 @@ export interface LoweredFlow {
 export function checkFlow(flow: FlowDraft, report: Report): void {
   const { type, record, uses } = flow;
   if (!record) {
-    report({
-      code: 'NOT_A_FLOW',
-      where: type.name,
-      found: notMarked(type),
-      expected: 'a class marked @Flow (F1)',
-      fix: inheritsMark(type) ? 'Mark the subclass itself with @Flow().' : 'Mark the class with @Flow().',
-    });
+    report(unmarkedHandler(type, '@Flow', 'NOT_A_FLOW'));
   } else {
     checkName({ ...named('@Flow', flow), record }, report);
     checkConstructor(type, '@Flow', uses, record, report);
@@ -93,13 +86,7 @@ export function checkRegistry(flows: readonly LoweredFlow[], report: Report): vo
 function checkStep(step: StepDraft, report: Report): void {
   const { type, record, uses } = step;
   if (!record) {
-    report({
-      code: 'NOT_A_STEP',
-      where: type.name,
-      found: notMarked(type),
-      expected: 'a class marked @Step',
-      fix: inheritsMark(type) ? 'Mark the subclass itself with @Step().' : 'Mark the class with @Step().',
-    });
+    report(unmarkedHandler(type, '@Step', 'NOT_A_STEP'));
     return;
   }
   checkName({ ...named('@Step', step), record }, report);
@@ -112,102 +99,4 @@ function checkStep(step: StepDraft, report: Report): void {
     expected: 'execute(input, ctx), which returns a Decision (S1)',
     fix: 'Add the method; as a method and not as a property, which exists only in instances.',
   });
-}
-
-function checkAttribute(attribute: AttributeDraft, report: Report): void {
-  const { type, record } = attribute;
-  const bases = 'DurableAttribute or DurableAttributeMap';
-  if (record && !isKept(type)) {
-    const instead = channelKindOf(type) ? 'a Channel' : 'a class with another base';
-    report({
-      code: 'NOT_AN_ATTRIBUTE',
-      where: type.name,
-      found: `${instead}, marked @Attribute`,
-      expected: `a class that extends ${bases} (A1)`,
-      fix: channelKindOf(type) ? 'Mark it with @Channel().' : `Extend ${bases}.`,
-    });
-  }
-  if (!record) {
-    report({
-      code: 'NOT_AN_ATTRIBUTE',
-      where: type.name,
-      found: `${notMarked(type)}, taken by a constructor`,
-      expected: `a class of your own that extends ${bases} and is marked @Attribute`,
-      fix: `@Attribute() class Balance extends ${attribute.map ? 'DurableAttributeMap' : 'DurableAttribute'}<number> {}`,
-    });
-    return;
-  }
-  checkName({ ...named('@Attribute', attribute), record }, report);
-  const { codec, schema } = record.options ?? {};
-  if (codec !== undefined && !isCodec(codec)) {
-    report({
-      code: 'BAD_VALUE',
-      where: `${type.name} @Attribute codec`,
-      found: show(codec),
-      expected: 'an object with a name, encode(value) and decode(stored)',
-      fix: 'Give all three; the name is stored with each value.',
-    });
-  }
-  if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
-    report({
-      code: 'BAD_VALUE',
-      where: `${type.name} @Attribute schema`,
-      found: show(schema),
-      expected: "a Standard Schema: an object with '~standard'.validate",
-      fix: 'Give a schema of zod, valibot or another library that follows Standard Schema.',
-    });
-  }
-}
-
-function checkChannel(channel: ChannelDraft, report: Report): void {
-  const { type, record, map } = channel;
-  const bases = 'DurableChannel or DurableChannelMap';
-  if (record && channelKindOf(type) === undefined) {
-    report({
-      code: 'NOT_A_CHANNEL',
-      where: type.name,
-      found: `${isKept(type) ? 'an Attribute' : 'a class with another base'}, marked @Channel`,
-      expected: `a class that extends ${bases} (C1)`,
-      fix: isKept(type) ? 'Mark it with @Attribute().' : `Extend ${bases}.`,
-    });
-  }
-  if (record) {
-    checkName({ ...named('@Channel', channel), record }, report);
-    return;
-  }
-  report({
-    code: 'NOT_A_CHANNEL',
-    where: type.name,
-    found: `${notMarked(type)}, taken by a constructor`,
-    expected: `a class of your own that extends ${bases} and is marked @Channel`,
-    fix: `@Channel() class Approvals extends ${map ? 'DurableChannelMap' : 'DurableChannel'}<Approval> {}`,
-  });
-}
-
-function named<T extends { type: Class; name: string; record: NamedThing['record'] }>(
-  mark: string,
-  draft: T,
-): NamedThing {
-  return { mark, type: draft.type, name: draft.name, record: draft.record };
-}
-
-/** A class without a mark of its own; it may have another's, or its base may have one. */
-function notMarked(type: Class): string {
-  const mark = markOf(type);
-  if (mark) return `a class marked ${mark}`;
-  const base = lineage(type).find((each) => each !== type && markOf(each) !== undefined);
-  return base ? `a class without a mark, although ${base.name}, which it extends, has one` : 'a class without a mark';
-}
-
-function inheritsMark(type: Class): boolean {
-  return lineage(type).some((each) => each !== type && markOf(each) !== undefined);
-}
-
-function isKept(type: Class): boolean {
-  return attributeKindOf(type) !== undefined;
-}
-
-function isCodec(codec: { name?: unknown; encode?: unknown; decode?: unknown } | null): boolean {
-  const { name, encode, decode } = codec ?? {};
-  return typeof name === 'string' && name !== '' && typeof encode === 'function' && typeof decode === 'function';
 }

@@ -45,6 +45,8 @@ export interface AttributeDraft {
   readonly record: AttributeRecord | undefined;
   readonly name: string;
   readonly map: boolean;
+  /** A class whose constructor takes it. */
+  readonly taker: Class;
 }
 
 export interface ChannelDraft {
@@ -52,6 +54,8 @@ export interface ChannelDraft {
   readonly record: ChannelRecord | undefined;
   readonly name: string;
   readonly map: boolean;
+  /** A class whose constructor takes it. */
+  readonly taker: Class;
 }
 
 /** What a constructor declares. */
@@ -74,7 +78,9 @@ export function collectFlow(type: Class, report: Report): FlowDraft {
   const listed = readSteps(type, report);
   const steps = [...new Set([...(startType ? [startType] : []), ...listed])].map(collectStep);
   const uses = collectUses(type, record?.options.inject);
-  const all = [uses, ...steps.map((step) => step.uses)];
+  const takers = [{ type, uses }, ...steps];
+  const attributes = takers.flatMap((taker) => taker.uses.attributes.map((use) => [use.type, taker.type] as const));
+  const channels = takers.flatMap((taker) => taker.uses.channels.map((channel) => [channel, taker.type] as const));
   return {
     type,
     record,
@@ -83,8 +89,8 @@ export function collectFlow(type: Class, report: Report): FlowDraft {
     steps,
     uses,
     members: readMembers(type),
-    attributes: [...new Set(all.flatMap((each) => each.attributes.map((use) => use.type)))].map(collectAttribute),
-    channels: [...new Set(all.flatMap((each) => each.channels))].map(collectChannel),
+    attributes: firstOfEach(attributes).map(collectAttribute),
+    channels: firstOfEach(channels).map(collectChannel),
   };
 }
 
@@ -94,14 +100,21 @@ function collectStep(type: Class): StepDraft {
   return { type, record, name, uses: collectUses(type, record?.options.inject) };
 }
 
-function collectAttribute(type: Class): AttributeDraft {
-  const record = readAttribute(type);
-  return { type, record, name: record?.options.name ?? type.name, map: attributeKindOf(type) === 'map' };
+/** Each class once, with the first that takes it. */
+function firstOfEach(taken: readonly (readonly [Class, Class])[]): [Class, Class][] {
+  const takers = new Map<Class, Class>();
+  for (const [type, taker] of taken) if (!takers.has(type)) takers.set(type, taker);
+  return [...takers];
 }
 
-function collectChannel(type: Class): ChannelDraft {
+function collectAttribute([type, taker]: [Class, Class]): AttributeDraft {
+  const record = readAttribute(type);
+  return { type, record, name: record?.options.name ?? type.name, map: attributeKindOf(type) === 'map', taker };
+}
+
+function collectChannel([type, taker]: [Class, Class]): ChannelDraft {
   const record = readChannel(type);
-  return { type, record, name: record?.options.name ?? type.name, map: channelKindOf(type) === 'map' };
+  return { type, record, name: record?.options.name ?? type.name, map: channelKindOf(type) === 'map', taker };
 }
 
 function collectUses(type: Class, inject: unknown): Uses {
@@ -109,13 +122,21 @@ function collectUses(type: Class, inject: unknown): Uses {
   const classes = constructed.parameters.flatMap(({ index, type: parameter }) =>
     typeof parameter === 'function' ? [{ index, type: parameter as unknown as Class }] : [],
   );
+  const ofKind = (kind: 'attribute' | 'channel') => classes.filter((each) => kindOf(each.type) === kind);
   return {
     constructed,
-    attributes: classes
-      .filter((each) => attributeKindOf(each.type) !== undefined || readAttribute(each.type) !== undefined)
-      .map((each) => ({ ...each, lock: constructed.locks.find((mark) => mark.index === each.index) })),
-    channels: classes
-      .filter((each) => channelKindOf(each.type) !== undefined || readChannel(each.type) !== undefined)
-      .map((each) => each.type),
+    attributes: ofKind('attribute').map((each) => ({
+      ...each,
+      lock: constructed.locks.find((mark) => mark.index === each.index),
+    })),
+    channels: ofKind('channel').map((each) => each.type),
   };
+}
+
+/** By its base, and where that says nothing by its mark: a mark that does not fit the base is a finding. */
+function kindOf(type: Class): 'attribute' | 'channel' | undefined {
+  if (attributeKindOf(type)) return 'attribute';
+  if (channelKindOf(type)) return 'channel';
+  if (readAttribute(type)) return 'attribute';
+  return readChannel(type) ? 'channel' : undefined;
 }

@@ -6,7 +6,7 @@ import { checkFlow, checkRegistry } from './check';
 import { collectFlow, type FlowDraft } from './collect';
 import { CompileError } from './compile-error';
 import type { Compiled, CompiledFlow } from './compiled';
-import type { Finding } from './finding';
+import { type Finding, show } from './finding';
 import { lowerFlow } from './lower-flow';
 
 /** Everything that is wrong with these Flow classes and all they lead to; empty when they compile. Never throws. */
@@ -48,9 +48,10 @@ function examine(flows: readonly unknown[]): Examined {
       report({
         code: 'NOT_A_FLOW',
         where: `flows[${index}]`,
-        found: type === undefined ? 'undefined: the class was not loaded yet' : String(type),
+        found: type === undefined ? 'undefined: the class was not loaded yet' : show(type),
         expected: 'a class marked @Flow',
-        fix: 'Give the class; if it is undefined, two files import each other: load the Flow first.',
+        fix:
+          type === undefined ? 'If two files import each other, move what both need into a third.' : 'Give the class.',
       });
       return [];
     }

@@ -28,8 +28,15 @@ const flowOptionNames = [
   'retention',
 ] as const;
 
+/** What one may look for among the options. */
+const statics = {
+  start: 'Say it in the class: static readonly start = FirstStep;',
+  steps: 'Say it in the class: static readonly steps = [OtherStep, …];',
+};
+
 const attributeOptionNames = ['name', 'aliases', 'index', 'codec', 'schema'] as const;
 const queryOptionNames = ['name', 'aliases', 'deadline'] as const;
+const ofRpcs = { locks: 'A Query writes nothing and takes no lock; use @Rpc for a method that writes.' };
 const rpcOptionNames = [...queryOptionNames, 'locks', 'onLockConflict', 'transactional'] as const;
 const timeoutPolicies = ['fail', 'cancel', 'handler'] as const;
 
@@ -43,7 +50,7 @@ export function lowerFlow(flow: FlowDraft, report: Report): Omit<FlowPlan, 'fing
   const channels = flow.channels.map((channel) => lowerChannel(channel, report));
   const names = flowNames(flow, attributes);
   const read = new OptionReader(`${flow.type.name} @Flow`, report);
-  const options: Partial<FlowOptions> = read.object(flow.record?.options, flowOptionNames);
+  const options: Partial<FlowOptions> = read.object(flow.record?.options, flowOptionNames, statics);
   const hasHandler = flow.members.some((mark) => mark.kind === 'onTimeout');
   const { timeout, onTimeout, taskQueue } = options;
   return {
@@ -122,7 +129,11 @@ function lowerRpcs(flow: FlowDraft, names: FlowNames, report: Report): RpcPlan[]
     const label = mark.kind === 'rpc' ? '@Rpc' : '@Query';
     const read = new OptionReader(`${flow.type.name}.${mark.method} ${label}`, report);
     const known = mark.kind === 'rpc' ? rpcOptionNames : queryOptionNames;
-    const options: Partial<RpcOptions> = read.object<RpcOptions>(mark.options, known);
+    const options: Partial<RpcOptions> = read.object<RpcOptions>(
+      mark.options,
+      known,
+      mark.kind === 'query' ? ofRpcs : {},
+    );
     const { deadline, onLockConflict, transactional } = options;
     return [
       {

@@ -34,7 +34,7 @@ export function lowerLockRequests(
   const named = new Set<string>();
   const locks = requests.flatMap((request: LockRequest, index) => {
     const lock = lowerRequest(request, find, read.at(index));
-    if (!lock) return [];
+    if (lock === undefined) return [];
     named.add(lock.attribute);
     return lock.mode === 'none' ? [] : [{ ...lock, mode: lock.mode }];
   });
@@ -54,7 +54,7 @@ export function lowerConstructorLocks(
     const at = new OptionReader(`${read.where}, parameter ${index + 1} (${attribute.name})`, read.report);
     const mode = mark ? at.oneOf('lock', mark.mode, lockModes, 'none') : attribute.lock;
     const keyPath = lowerKey(mark?.key, attribute, at);
-    return mode === 'none' ? [] : [{ attribute: attribute.name, mode, keyPath }];
+    return mode === 'none' || keyPath === undefined ? [] : [{ attribute: attribute.name, mode, keyPath }];
   });
 }
 
@@ -66,7 +66,7 @@ function lowerRequest(request: LockRequest, find: FindLockable, read: OptionRead
     read.report({
       code: 'BAD_LOCK',
       where: read.where,
-      found: show(type),
+      found: typeof type === 'function' ? `${show(type)}, which is none that this Flow uses` : show(type),
       expected: 'an Attribute that a Step or the Flow takes in its constructor',
       fix: 'Name the Attribute class, and take it where it is used.',
     });
@@ -74,10 +74,12 @@ function lowerRequest(request: LockRequest, find: FindLockable, read: OptionRead
   }
   const own = attribute.lock === 'none' ? 'exclusive' : attribute.lock;
   const mode = options.mode === undefined ? own : read.oneOf('mode', options.mode, lockModes, 'none');
-  return { attribute: attribute.name, mode, keyPath: lowerKey(options.key, attribute, read) };
+  const keyPath = lowerKey(options.key, attribute, read);
+  return keyPath === undefined ? undefined : { attribute: attribute.name, mode, keyPath };
 }
 
-function lowerKey(key: unknown, attribute: Lockable, read: OptionReader): string | null {
+/** undefined for a key that was reported. */
+function lowerKey(key: unknown, attribute: Lockable, read: OptionReader): string | null | undefined {
   if (key === undefined) return null;
   if (!attribute.map) {
     read.report({
@@ -87,11 +89,11 @@ function lowerKey(key: unknown, attribute: Lockable, read: OptionReader): string
       expected: 'a key only for an Attribute that extends DurableAttributeMap',
       fix: 'Leave the key out.',
     });
-    return null;
+    return undefined;
   }
   if (typeof key === 'string' && key.split('.').every((part) => part !== '')) return key;
   read.bad('BAD_VALUE', 'key', key, "a dotted path into the input, e.g. 'order.accountId'", 'Give such a path.');
-  return null;
+  return undefined;
 }
 
 /** The same entry twice, or an entry beside the whole map, would wait for itself. */

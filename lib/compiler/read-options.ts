@@ -1,6 +1,7 @@
 import { HoldfastError } from '../errors';
 import { type Duration, durationMs } from '../values/duration';
 import { type Report, show } from './finding';
+import { suggest } from './nearest';
 
 /** Reads options as they are given, also from untyped code: what is wrong is reported and its default taken. */
 export class OptionReader {
@@ -20,8 +21,15 @@ export class OptionReader {
     return new OptionReader(`${this.where}[${index}]`, this.report);
   }
 
-  /** The options as an object; refuses other things and names that are not known, of which no one would take notice. */
-  object<T extends object>(value: T | undefined, known: readonly (keyof T & string)[]): Partial<T> {
+  /**
+   * The options as an object; refuses other things and names that are not known, of which no one would take notice.
+   * `advice` says how to fix some of those.
+   */
+  object<T extends object>(
+    value: T | undefined,
+    known: readonly (keyof T & string)[],
+    advice: Readonly<Record<string, string>> = {},
+  ): Partial<T> {
     if (value === undefined) return {};
     if (value === null || typeof value !== 'object') {
       this.bad('BAD_VALUE', '', value, 'an object of options', 'Give the options in braces, or leave them out.');
@@ -29,13 +37,12 @@ export class OptionReader {
     }
     for (const key of Object.keys(value)) {
       if ((known as readonly string[]).includes(key)) continue;
-      const near = known.find((each) => each.toLowerCase() === key.toLowerCase());
       this.report({
         code: 'UNKNOWN_OPTION',
         where: `${this.where} ${key}`,
         found: `an option named ${key}`,
         expected: `one of ${known.join(', ')}`,
-        fix: near ? `Did you mean ${near}?` : 'Remove it, or use the name of the option that is meant.',
+        fix: advice[key] ?? suggest(key, known, 'Remove it, or use the name of the option that is meant.'),
       });
     }
     return value;
@@ -48,8 +55,7 @@ export class OptionReader {
       this.bad('BAD_DURATION', name, value, 'more than 0', 'Give a longer time.');
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
-      const expected =
-        "milliseconds from 0 on, or a text such as '500ms', '30s', '15m', '24h', '7d', of at most 100 years";
+      const expected = "milliseconds from 0 on or a text such as '500ms', '30s', '24h', '7d'; at most 100 years";
       this.bad('BAD_DURATION', name, value, expected, 'Give a duration in one of these forms.');
     }
     return fallback;
@@ -58,8 +64,7 @@ export class OptionReader {
   oneOf<const T extends string>(name: string, value: unknown, allowed: readonly T[], fallback: T): T {
     if (allowed.includes(value as T)) return value as T;
     const expected = `one of ${allowed.map((each) => `'${each}'`).join(', ')}`;
-    const near = allowed.find((each) => typeof value === 'string' && each.toLowerCase() === value.toLowerCase());
-    this.bad('UNKNOWN_VALUE', name, value, expected, near ? `Did you mean '${near}'?` : 'Use one of these values.');
+    this.bad('UNKNOWN_VALUE', name, value, expected, suggest(value, allowed, 'Use one of these values.'));
     return fallback;
   }
 

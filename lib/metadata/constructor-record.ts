@@ -52,7 +52,7 @@ export function readConstructor(type: Class, inject: readonly unknown[] | undefi
   return { owner, parameters, locks: readLocks(owner), known: known || owner.length === 0 };
 
   function parameterAt(index: number): ParameterRecord {
-    if (inject) return { index, type: inject[index], source: 'inject' };
+    if (inject) return { index, type: inject[index], source: index < inject.length ? 'inject' : 'none' };
     if (inversify.has(index)) return { index, type: inversify.get(index), source: 'inversify' };
     if (nest.has(index)) return { index, type: nest.get(index), source: 'nest' };
     if (design && index < design.length) return { index, type: design[index], source: 'design' };
