@@ -50,12 +50,18 @@ export class SlateStateStore implements StateStore {
     return new SlateStateStore(library, objects, options);
   }
 
+  private get isLocal(): boolean {
+    return this.options.url.startsWith('file:');
+  }
+
   async open(shard: number): Promise<ShardStore> {
     if (this.closing !== undefined) throw new HoldfastError('CLOSED', `${this.location} was closed.`);
     const session = new ShardSession(`${this.location}, shard ${shard}`);
-    const database = await openDatabase(this.library, this.objects, `shard-${shard}`).catch((cause: unknown) => {
-      throw slateFailure(cause, session, 'It cannot be opened');
-    });
+    const database = await openDatabase(this.library, this.objects, `shard-${shard}`, this.isLocal).catch(
+      (cause: unknown) => {
+        throw slateFailure(cause, session, 'It cannot be opened');
+      },
+    );
     const opened = new SlateShardStore(this.library, database, session, (closed) => this.openShards.delete(closed));
     try {
       await opened.takeEpoch();
