@@ -1,5 +1,6 @@
 import type { Event, FlowStarted, Staged, StepScheduled, WaitForCompleted, WaitSatisfied } from './event';
 import type { Call, Execution, LockClaim } from './execution';
+import type { Payload } from './payload';
 import { RunState } from './run-state';
 
 /** The run that a `FlowStarted` event begins. */
@@ -66,6 +67,7 @@ export function apply(run: RunState, event: Event): void {
         entered: true,
       });
     case 'AttemptFailed':
+      if (event.heartbeat !== undefined) keepHeartbeat(run, event.execution, event.heartbeat);
       // Without a next attempt, the event that follows in the same turn says what becomes of the execution.
       return changeCall(run, event.execution, {
         state: 'backoff',
@@ -86,6 +88,7 @@ export function apply(run: RunState, event: Event): void {
         worker: null,
         since: event.at,
         dueAt: null,
+        entered: attempt > 1,
       });
     }
     case 'WaitForCompleted':
@@ -165,8 +168,14 @@ function newCall(
     worker: null,
     durability: null,
     lastFailure: null,
+    heartbeat: null,
     entered: false,
   };
+}
+
+function keepHeartbeat(run: RunState, id: string, heartbeat: Payload | null): void {
+  run.dropKept(run.executions.get(id)!.call!.heartbeat);
+  changeCall(run, id, { heartbeat: heartbeat === null ? null : run.keep(heartbeat) });
 }
 
 function changeCall(run: RunState, id: string, change: Partial<Call>): void {
@@ -177,6 +186,7 @@ function changeCall(run: RunState, id: string, change: Partial<Call>): void {
 function beginWait(run: RunState, event: WaitForCompleted & { at: number }): void {
   applyStaged(run, event.staged, event.execution, 'waitFor', event.at);
   const execution = run.executions.get(event.execution)!;
+  run.dropKept(execution.call!.heartbeat);
   const locals: Record<string, Execution['locals'][string]> = {};
   for (const [name, value] of Object.entries(event.staged.locals)) locals[name] = run.keep(value);
   run.setExecution({

@@ -1,3 +1,4 @@
+import type { FlowPlan } from '../plan';
 import type { ClaimCommand } from './command';
 import type { PendingMessages, Task } from './effect';
 import type { Execution } from './execution';
@@ -31,7 +32,7 @@ export function claim(turn: Turn, command: ClaimCommand): void {
     durability: resolved,
     dueAt: turn.now + timeoutMs,
   });
-  const task = taskOf(turn, turn.run.executions.get(execution.id)!);
+  const task = taskOf(turn.run, turn.plan, turn.run.executions.get(execution.id)!);
   turn.effects.push({ kind: 'handOut', worker: command.worker, durability: resolved, task });
 }
 
@@ -46,10 +47,9 @@ function claimable(turn: Turn, command: ClaimCommand): Execution | undefined {
 }
 
 /** The task of a running call; the same for every attempt but for attempt, token and deadline (S3, S6). */
-export function taskOf(turn: Turn, execution: Execution): Task {
-  const { run, plan } = turn;
+export function taskOf(run: RunState, plan: FlowPlan, execution: Execution): Task {
   const call = execution.call!;
-  const step = plan.steps[execution.step]!;
+  const step = plan.steps[execution.step];
   const wonConditions = execution.won?.conditions ?? [];
   return {
     flowId: run.head.flowId,
@@ -62,8 +62,8 @@ export function taskOf(turn: Turn, execution: Execution): Task {
     token: call.token!,
     input: execution.input === null ? null : run.payloadOf(execution.input),
     from: execution.from,
-    attributes: step.attributes.flatMap((name) => attributeValues(run, name, execution)),
-    channels: step.channels.flatMap((name) => pendingOf(run, name)),
+    attributes: (step?.attributes ?? []).flatMap((name) => attributeValues(run, name, execution)),
+    channels: (step?.channels ?? []).flatMap((name) => pendingOf(run, name)),
     received: (execution.won?.messages ?? []).map(([condition, keys]) => {
       const spec = wonConditions[condition]!;
       return [spec.kind === 'channel' ? spec.address : '', keys.map((key) => run.messages.get(key)!.value)] as const;
@@ -73,6 +73,7 @@ export function taskOf(turn: Turn, execution: Execution): Task {
     locks: call.locks,
     recovery: execution.recovery,
     waitFailed: execution.waitFailed,
+    lastHeartbeat: call.heartbeat === null ? null : run.payloadOf(call.heartbeat),
     dueAt: call.dueAt,
   };
 }

@@ -131,6 +131,8 @@ export interface Failed {
   readonly definition: boolean;
   /** From `retryAfter`: the delay of the next attempt. */
   readonly retryAfterMs: number | null;
+  /** Value of the attempt's last heartbeat, null for one without; absent if it gave none (X3). */
+  readonly heartbeat?: Payload | null;
 }
 
 /** The worker gives the task back without having run it; no attempt is used (X6). */

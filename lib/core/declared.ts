@@ -23,7 +23,9 @@ function check(plan: FlowPlan, what: string, declared: { map: boolean } | undefi
   if (declared.map === (keyOf(address) !== undefined)) return;
   throw new HoldfastError(
     'DEFINITION',
-    declared.map ? `The ${what} ${name} of ${plan.name} is a map and needs a key.` : `The ${what} ${name} of ${plan.name} is no map and takes no key.`,
+    declared.map
+      ? `The ${what} ${name} of ${plan.name} is a map and needs a key.`
+      : `The ${what} ${name} of ${plan.name} is no map and takes no key.`,
     { where: plan.name },
   );
 }

@@ -74,6 +74,7 @@ export interface Task {
   readonly locks: readonly LockClaim[];
   readonly recovery: RecoveryRecord | null;
   readonly waitFailed: Failure | null;
+  readonly lastHeartbeat: Payload | null;
   readonly dueAt: number | null;
 }
 

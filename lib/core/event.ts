@@ -90,6 +90,8 @@ export interface AttemptFailed {
   readonly attempt: number;
   readonly token: string | null;
   readonly failure: Failure;
+  /** undefined: as before; null: cleared (X3). */
+  readonly heartbeat?: Payload | null;
   /** When the next attempt may start; null: there is none. */
   readonly retryAt: number | null;
 }

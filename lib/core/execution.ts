@@ -66,6 +66,8 @@ export interface Call {
   /** As resolved for the attempt that is running (P1). */
   readonly durability: Durability | null;
   readonly lastFailure: Failure | null;
+  /** What the latest heartbeat said that is known (X3). */
+  readonly heartbeat: Kept | null;
   /** Whether an attempt can have entered the handler (X9). */
   readonly entered: boolean;
 }

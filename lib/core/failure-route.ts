@@ -5,6 +5,7 @@ import { failRun } from './close';
 import type { MovementRequest } from './command';
 import type { FailKind } from './event';
 import type { Execution, Progress } from './execution';
+import type { Payload } from './payload';
 import { lotOf, methodPlan, nextRetryAt } from './policy';
 import { checkMovement, claimsForExecute, nextExecutionId, scheduleStep, startByOf } from './step';
 import type { Turn } from './turn';
@@ -15,6 +16,7 @@ export interface AttemptFailure {
   readonly retryable: boolean;
   readonly failKind: FailKind;
   readonly retryAfterMs: number | null;
+  readonly heartbeat?: Payload | null;
 }
 
 /** Ends an attempt without success: the next one after its back-off, or the failure route when there is none (X1, X7, X8). */
@@ -33,8 +35,10 @@ export function failAttempt(turn: Turn, execution: Execution, failed: AttemptFai
     token: call.token,
     failure: failed.failure,
     retryAt,
+    ...(failed.heartbeat === undefined ? {} : { heartbeat: failed.heartbeat }),
   });
-  if (retryAt === null) route(turn, execution, call.method, call.attempt, failed.failure, failed.failKind, call.entered);
+  if (retryAt === null)
+    route(turn, execution, call.method, call.attempt, failed.failure, failed.failKind, call.entered);
 }
 
 /** A rule of the definition was broken where no attempt is running. */

@@ -38,7 +38,8 @@ function keyAt(input: unknown, path: string, attribute: string, where: string): 
 /** Grants the locks that have become free, each call all at once and in the order of asking (L2). */
 export function grantLocks(turn: Turn): boolean {
   const granted: string[] = [];
-  for (const id of turn.wantingLocks) if (turn.run.locked.has(id) && turn.run.locks.canHave(id)) grant(turn, id, granted);
+  for (const id of turn.wantingLocks)
+    if (turn.run.locked.has(id) && turn.run.locks.canHave(id)) grant(turn, id, granted);
   turn.wantingLocks.clear();
   const freed = [...turn.freedLocks];
   turn.freedLocks.clear();
@@ -53,6 +54,10 @@ export function grantLocks(turn: Turn): boolean {
 function grant(turn: Turn, id: string, granted: string[]): void {
   const execution = turn.run.executions.get(id)!;
   const { startTimeoutMs } = methodPlan(turn.plan, execution, execution.call!.method);
-  turn.emit({ kind: 'LocksGranted', execution: id, startBy: startTimeoutMs === null ? null : turn.now + startTimeoutMs });
+  turn.emit({
+    kind: 'LocksGranted',
+    execution: id,
+    startBy: startTimeoutMs === null ? null : turn.now + startTimeoutMs,
+  });
   granted.push(id);
 }

@@ -1,14 +1,15 @@
 import type { FlowPlan } from '../plan';
-import type { ReadyEffect } from './effect';
-import type { RunState } from './run-state';
+import { taskOf } from './claim';
+import type { ReadyEffect, Task } from './effect';
 import { methodPlan } from './policy';
+import type { RunState } from './run-state';
 
 /** What a run still has to be done for it, derived from its state: a new owner issues it again. */
 export interface Outstanding {
   /** Calls that a worker may take. */
   readonly ready: readonly ReadyEffect[];
   /** Attempts in the hands of workers. */
-  readonly running: readonly { readonly execution: string; readonly worker: string; readonly token: string }[];
+  readonly running: readonly { readonly worker: string; readonly task: Task }[];
   /** When the run next needs a look, or null: never by itself. */
   readonly nextDueAt: number | null;
 }
@@ -23,8 +24,8 @@ export function outstanding(run: RunState, plan: FlowPlan): Outstanding {
       return { kind: 'ready', execution: id, issue: call.issue, step: execution.step, taskQueue };
     }),
     running: [...run.running].map((id) => {
-      const { worker, token } = run.executions.get(id)!.call!;
-      return { execution: id, worker: worker!, token: token! };
+      const execution = run.executions.get(id)!;
+      return { worker: execution.call!.worker!, task: taskOf(run, plan, execution) };
     }),
     nextDueAt: run.due.next(),
   };

@@ -1,9 +1,9 @@
 import { HoldfastError } from '../errors';
-import { checkChannel } from './declared';
 import type { PublishCommand } from './command';
+import { checkChannel } from './declared';
 import { limits } from './limits';
-import type { Turn } from './turn';
 import { checkRepeat } from './repeat';
+import type { Turn } from './turn';
 
 /** Stores the messages of a client that are not yet known, in their order (C3); all of them or none. */
 export function publish(turn: Turn, command: PublishCommand): void {

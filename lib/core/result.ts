@@ -61,6 +61,7 @@ function take(turn: Turn, execution: Execution, { outcome, token }: ResultComman
         retryable: !outcome.definition,
         failKind: outcome.definition ? 'definition' : 'worker',
         retryAfterMs: outcome.retryAfterMs,
+        ...(outcome.heartbeat === undefined ? {} : { heartbeat: outcome.heartbeat }),
       });
     case 'returned':
       turn.emit({ kind: 'AttemptReturned', execution: execution.id, token });

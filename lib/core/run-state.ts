@@ -154,6 +154,7 @@ export class RunState {
     this.executions.delete(id);
     if (before.call?.snapshot != null) this.releaseSnapshot(before.call.snapshot);
     this.dropKept(before.input);
+    this.dropKept(before.call?.heartbeat ?? null);
     for (const local of Object.values(before.locals)) this.dropKept(local);
     for (const [, keys] of before.won?.messages ?? []) for (const key of keys) this.messages.delete(key);
   }
@@ -186,6 +187,10 @@ export class RunState {
     return `${seq}`;
   }
 
+  dropKept(kept: Kept | null): void {
+    if (typeof kept === 'string') this.blobs.delete(kept);
+  }
+
   payloadOf(kept: Kept): Payload {
     if (typeof kept !== 'string') return kept;
     return this.blobs.get(kept)!.value;
@@ -211,13 +216,10 @@ export class RunState {
       this.index(execution);
     }
     const consumed = new Set<string>();
-    for (const { won } of byIssue) for (const [, keys] of won?.messages ?? []) for (const key of keys) consumed.add(key);
+    for (const { won } of byIssue)
+      for (const [, keys] of won?.messages ?? []) for (const key of keys) consumed.add(key);
     for (const [key, message] of this.messages.entries()) if (!consumed.has(key)) this.enqueue(message.address, key);
     for (const [address, row] of this.attributes.entries()) this.indexAttribute(address, row.versions);
-  }
-
-  private dropKept(kept: Kept | null): void {
-    if (typeof kept === 'string') this.blobs.delete(kept);
   }
 
   private enqueue(address: Address, key: string): void {

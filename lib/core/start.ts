@@ -1,7 +1,7 @@
 import { HoldfastError } from '../errors';
 import type { FlowConfig } from '../plan';
-import type { StartCommand } from './command';
 import { closeRun } from './close';
+import type { StartCommand } from './command';
 import { checkAttribute } from './declared';
 import type { RunState } from './run-state';
 import { checkMovement, scheduleStep } from './step';
@@ -16,8 +16,7 @@ export function start(turn: Turn, command: StartCommand): void {
   const { plan, now } = turn;
   const previous = turn.flow.run;
   if (previous) checkReuse(previous, command);
-  const first =
-    plan.start === null ? null : { step: plan.start, input: command.input, overrides: null };
+  const first = plan.start === null ? null : { step: plan.start, input: command.input, overrides: null };
   if (first) checkMovement(plan, first);
   else if (command.input !== null) {
     throw new HoldfastError('INVALID_ARGUMENT', `The Flow ${plan.name} has no start Step and takes no input.`);

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../errors';
-import type { SkipTimerCommand, StopCommand } from './command';
 import { closeRun } from './close';
+import type { SkipTimerCommand, StopCommand } from './command';
 import type { Turn } from './turn';
 
 /** Closes the run as the client asked; the first stop wins (O3). On a closed run it changes nothing and says how it closed. */
@@ -40,7 +40,10 @@ function openRun(turn: Turn, what: string, closedToo: boolean) {
   const { run, head } = turn.flow;
   if (run && (run.isOpen || closedToo)) return run;
   if (run) {
-    throw new HoldfastError('FLOW_NOT_ACTIVE', `Cannot ${what} ${JSON.stringify(head.flowId)}: it is ${run.head.status}.`);
+    throw new HoldfastError(
+      'FLOW_NOT_ACTIVE',
+      `Cannot ${what} ${JSON.stringify(head.flowId)}: it is ${run.head.status}.`,
+    );
   }
   throw new HoldfastError('FLOW_NOT_FOUND', `There is no Flow ${JSON.stringify(head.flowId)} to ${what}.`);
 }

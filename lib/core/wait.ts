@@ -1,9 +1,9 @@
-import { claimsForExecute, startByOf } from './step';
 import type { ConditionSpec, Execution, WaitState } from './execution';
+import { routeDefinition } from './failure-route';
 import type { Address } from './payload';
 import type { RunState } from './run-state';
+import { claimsForExecute, startByOf } from './step';
 import type { Turn } from './turn';
-import { routeDefinition } from './failure-route';
 
 /** Moves every wait on to `execute` that something in this turn may have satisfied. True if one was. */
 export function satisfyWaits(turn: Turn): boolean {

@@ -1,5 +1,5 @@
-import { type Address, type Execution, keyOf, nameOf, type Payload, type RunState } from '../core';
 import type { ClosedStatus, FailKind } from '../core';
+import { type Address, type Execution, keyOf, nameOf, type Payload, type RunState } from '../core';
 import type { FlowConfig, MethodName } from '../plan';
 import type { Failure } from '../values';
 
@@ -64,7 +64,11 @@ export function describeRun(run: RunState): RunDescription {
     events: head.events,
     completing: head.completing,
     steps: [...run.executions.values()].slice(0, describedSteps).map(describeStep),
-    unread: [...run.queues].map(([address, queue]) => ({ channel: nameOf(address), key: keyOf(address), messages: queue.size })),
+    unread: [...run.queues].map(([address, queue]) => ({
+      channel: nameOf(address),
+      key: keyOf(address),
+      messages: queue.size,
+    })),
     locks: run.locks.describe().map(({ address, holders, waiting }) => ({
       attribute: nameOf(address),
       key: keyOf(address),
@@ -128,4 +132,3 @@ export function hasEnded(run: RunState, execution: string): boolean | undefined 
   }
   return undefined;
 }
-

@@ -1,4 +1,4 @@
-import { emptyTables, type Event, type RunHead, RunState, type RunTables } from '../core';
+import { type Event, emptyTables, type RunHead, RunState, type RunTables } from '../core';
 import type { ShardStore, WriteBatch } from '../ports';
 import { Document } from '../store/document';
 import { keys } from '../store/keys';

@@ -8,8 +8,8 @@ import { decodeRecord, encodeRecord } from '../values';
 import type { Cell } from './cell';
 import { Cells } from './cells';
 import { Plans } from './plans';
-import { ReadyPool } from './ready-pool';
 import { Reads } from './reads';
+import { ReadyPool } from './ready-pool';
 import { ShardClock } from './shard-clock';
 import type { ShardOwnerParts } from './shard-owner';
 import { Wakes } from './wakes';
@@ -140,10 +140,17 @@ export class ShardSession {
     if (!run?.isOpen) return;
     const todo = outstanding(run, this.plans.get(run.head.plan));
     for (const ready of todo.ready) this.pool.add({ ...ready, flowId, runId: run.head.runId, flow: run.head.flow });
-    for (const { worker, token } of todo.running) this.parts.workers.hold(worker, token);
-    for (const worker of new Set(todo.running.map((attempt) => attempt.worker))) {
-      if (this.parts.dispatch.isGone(worker)) this.run(flowId, { kind: 'workerGone', worker });
+    const { workers, dispatch, shard } = this.parts;
+    const gone = new Set<string>();
+    for (const { worker, task } of todo.running) {
+      if (dispatch.isGone(worker)) gone.add(worker);
+      else {
+        workers.hold(worker, task.token);
+        // Its hand-out may never have gone out; a worker runs a token once.
+        dispatch.post(worker, { kind: 'handOut', shard, task });
+      }
     }
+    for (const worker of gone) this.run(flowId, { kind: 'workerGone', worker });
     this.wakes.set(flowId, run.due.next());
   }
 
@@ -240,7 +247,9 @@ export class ShardSession {
         const asynchronous = effect.durability === 'ASYNC';
         // An ASYNC hand-out goes before its write, but never before the SYNC result that led to it (P2, P3).
         const after = asynchronous ? cell.syncResultIn : this.pipeline.gathering;
-        this.pipeline.whenDurable(after, () => dispatch.post(effect.worker, { kind: 'handOut', shard, task: effect.task }));
+        this.pipeline.whenDurable(after, () =>
+          dispatch.post(effect.worker, { kind: 'handOut', shard, task: effect.task }),
+        );
         if (!asynchronous) this.pipeline.hurry();
         return;
       }
@@ -284,9 +293,7 @@ export class ShardSession {
   }
 
   private mayGo(cell: Cell): boolean {
-    return (
-      cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable && !this.watchers.has(cell.flow.head.flowId)
-    );
+    return cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable && !this.watchers.has(cell.flow.head.flowId);
   }
 
   private block(flowId: string, cause: unknown): void {

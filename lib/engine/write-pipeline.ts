@@ -136,7 +136,9 @@ export class WritePipeline {
   private timed(write: Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       const cancel = this.clock.after(this.writeTimeoutMs, () =>
-        reject(new HoldfastError('STORE_UNAVAILABLE', `The store gave no answer to a write for ${this.writeTimeoutMs} ms.`)),
+        reject(
+          new HoldfastError('STORE_UNAVAILABLE', `The store gave no answer to a write for ${this.writeTimeoutMs} ms.`),
+        ),
       );
       write.then(
         () => {

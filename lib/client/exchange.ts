@@ -1,0 +1,94 @@
+import type { Answer, HoldfastDispatch, ToShard } from '../dispatch';
+import { HoldfastError } from '../errors';
+import type { Cancel, Clock, Ids, Mailbox } from '../ports';
+import { durationMs } from '../values/duration';
+import type { CallOptions } from './settings';
+
+/** An unanswered message is sent again this often; it is known by its content's id and applied once. */
+const repeatMs = 5_000;
+const defaultDeadlineMs = 60_000;
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** Sends messages to shards and brings their answers back, repeating what is not answered. */
+export class Exchange {
+  private readonly pending = new Map<string, Pending>();
+  private mailbox: Mailbox | undefined;
+
+  constructor(
+    private readonly process: string,
+    private readonly dispatch: HoldfastDispatch,
+    private readonly clock: Clock,
+    private readonly ids: Ids,
+  ) {}
+
+  open(): void {
+    this.mailbox = this.dispatch.openMailbox(this.process, (message) => {
+      if (message.kind === 'answer') this.settle(message);
+    });
+  }
+
+  close(): void {
+    this.mailbox?.close();
+    this.mailbox = undefined;
+    const error = new HoldfastError('CLOSED', 'The client was closed before the answer came.');
+    for (const { reject } of [...this.pending.values()]) reject(error);
+  }
+
+  /**
+   * Sends what `make` makes and resolves with the answer. Rejects with the answer's error, `CLOSED`, `DEADLINE_EXCEEDED`,
+   * or the reason of the signal.
+   */
+  async call(
+    shard: number,
+    make: (id: string, replyTo: string) => ToShard,
+    { signal, deadline }: CallOptions,
+    waits: boolean,
+  ): Promise<unknown> {
+    if (!this.mailbox) throw new HoldfastError('CLOSED', 'The client is closed.');
+    signal?.throwIfAborted();
+    const deadlineMs = deadline === undefined ? (waits ? null : defaultDeadlineMs) : durationMs(deadline, 'deadline');
+    const id = this.ids.next();
+    const message = make(id, this.process);
+    const cancels: Cancel[] = [];
+    try {
+      return await new Promise<unknown>((resolve, reject) => {
+        this.pending.set(id, { resolve, reject });
+        const send = () => {
+          // A send that fails is repeated like one whose answer is lost.
+          this.dispatch.send(shard, message).catch(() => {});
+          cancels[0] = this.clock.after(repeatMs, send);
+        };
+        send();
+        if (deadlineMs !== null) cancels[1] = this.clock.after(deadlineMs, () => reject(tooLate(deadlineMs)));
+        if (signal) {
+          const abort = () => reject(signal.reason);
+          signal.addEventListener('abort', abort, { once: true });
+          cancels[2] = () => signal.removeEventListener('abort', abort);
+        }
+      });
+    } finally {
+      this.pending.delete(id);
+      for (const cancel of cancels) cancel?.();
+    }
+  }
+
+  private settle(answer: Answer): void {
+    const pending = this.pending.get(answer.id);
+    if (!pending) return;
+    if ('error' in answer) {
+      const { code, message, ...details } = answer.error;
+      pending.reject(new HoldfastError(code, message, details));
+    } else pending.resolve(answer.value);
+  }
+}
+
+function tooLate(deadlineMs: number): HoldfastError {
+  return new HoldfastError(
+    'DEADLINE_EXCEEDED',
+    `No answer came within ${deadlineMs} ms; the request may still be applied.`,
+  );
+}

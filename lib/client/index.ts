@@ -1,0 +1,6 @@
+export { AttributeValues, type InitialAttribute, initially } from './attribute-values';
+export { Client, type ClientParts, type OutgoingMessage, type RunOptions } from './client';
+export { FlowFailedError, type FlowOutputEntry, type FlowResult } from './flow-outcome';
+export type { HistoryEvent } from './history-event';
+export type { CallOptions, RequestOptions } from './settings';
+export type { StartArguments, StartOptions } from './start-options';

@@ -1,0 +1,86 @@
+import type { Container } from 'inversify';
+import type { FlowClass } from '../authoring';
+import { Client } from '../client';
+import { compile } from '../compiler';
+import { MemoryDispatch } from '../dispatch/memory-dispatch';
+import { Engine } from '../engine';
+import { InversifyResolver } from '../inversify';
+import type { HandlerResolver, Logger, StateStore } from '../ports';
+import { openStore } from '../store/open-store';
+import { type Duration, durationMs } from '../values/duration';
+import { Worker, type WorkerSettings } from '../worker';
+import { consoleLogger } from './console-logger';
+import { systemClock } from './system-clock';
+import { systemIds } from './system-ids';
+
+export interface HoldfastOptions {
+  /** Every Flow this process runs or starts. */
+  readonly flows: readonly FlowClass[];
+  /** `file:<folder>`, `lmdb:<folder>`, `s3://…`, `gs://…`, `az://…`, `memory:`, or a store [`file:.holdfast`]. */
+  readonly store?: string | StateStore;
+  /** Makes the Steps and Flows [a container of its own]. */
+  readonly container?: Container;
+  /** In place of `container`, for another DI framework. */
+  readonly resolver?: HandlerResolver;
+  /** [warnings and errors as JSON lines on standard error] */
+  readonly logger?: Logger;
+  /** Steps that run at a time [100] (X13). */
+  readonly slots?: number;
+  /** How long `close` waits for running Steps [30 s] (X6). */
+  readonly grace?: Duration;
+}
+
+/**
+ * Engine, worker and client in one process: the same flows as on many machines, with nothing to install.
+ *
+ * `open` throws `CompileError` with everything that is wrong with the Flows, `STORE_IN_USE` if another process has the store
+ * open, and `STORE_URL`, `STORE_LAYOUT`, `STORE_UNAVAILABLE`.
+ */
+export class Holdfast {
+  private constructor(
+    readonly client: Client,
+    private readonly worker: Worker,
+    private readonly engine: Engine,
+    private readonly store: StateStore,
+  ) {}
+
+  static async open(options: HoldfastOptions): Promise<Holdfast> {
+    const compiled = compile(options.flows);
+    const resolver = options.resolver ?? new InversifyResolver(options.container);
+    const given = options.store ?? 'file:.holdfast';
+    const store = typeof given === 'string' ? await openStore(given) : given;
+    const logger = options.logger ?? consoleLogger;
+    const dispatch = new MemoryDispatch();
+    const common = { compiled, dispatch, clock: systemClock, logger, shards: 1 };
+    const settings: Partial<WorkerSettings> = {
+      ...(options.slots !== undefined && { slots: options.slots }),
+      ...(options.grace !== undefined && { graceMs: durationMs(options.grace, 'grace') }),
+    };
+    const worker = new Worker({ ...common, process: systemIds.next(), resolver, settings });
+    const client = new Client({ ...common, process: systemIds.next(), ids: systemIds });
+    const engine = new Engine({ store, dispatch, clock: systemClock, logger });
+    const holdfast = new Holdfast(client, worker, engine, store);
+    try {
+      await engine.open();
+      await client.open();
+      await worker.open();
+      return holdfast;
+    } catch (error) {
+      await holdfast.close();
+      throw error;
+    }
+  }
+
+  /** Writes, records and bytes since it was opened. */
+  get stats(): Engine['stats'] {
+    return this.engine.stats;
+  }
+
+  /** Waits for running Steps, at most for the grace, saves what is pending and lets the store go. Idempotent. */
+  async close(): Promise<void> {
+    await this.worker.close();
+    this.client.close();
+    await this.engine.close();
+    await this.store.close();
+  }
+}

@@ -1,0 +1,1 @@
+export { Holdfast, type HoldfastOptions } from './holdfast';

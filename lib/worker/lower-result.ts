@@ -1,0 +1,134 @@
+import {
+  type Condition,
+  Decision,
+  type ForceComplete,
+  type ForceFail,
+  type GoTo,
+  type GracefulComplete,
+  isDecision,
+  isWait,
+  type Movement,
+} from '../authoring';
+import { type CompiledFlow, lowerOverrides } from '../compiler';
+import {
+  addressOf,
+  type ConditionRequest,
+  type DecisionKind,
+  type DecisionRequest,
+  type MovementRequest,
+  type Task,
+  type Waited,
+} from '../core';
+import { HoldfastError } from '../errors';
+import type { Class } from '../ports';
+import { encode, toFailure } from '../values';
+
+/** What `waitFor` returned, by names. Throws `DEFINITION` for anything that is not a Wait (S8). */
+export function lowerWait(returned: unknown, task: Task, flow: CompiledFlow): Omit<Waited, 'staged'> {
+  if (!isWait(returned)) {
+    throw wrongReturn(task, 'waitFor', returned, 'a Wait: until(…), anyOf(…), allOf(…) or anyCombinationOf(…)');
+  }
+  return {
+    kind: 'waited',
+    conditions: returned.conditions.map((condition) => lowerCondition(condition, task, flow)),
+    candidates: returned.candidates,
+  };
+}
+
+function lowerCondition(condition: Condition, task: Task, flow: CompiledFlow): ConditionRequest {
+  const id = condition.id ?? null;
+  if (condition.kind === 'timer') {
+    return 'afterMs' in condition
+      ? { kind: 'timer', id, afterMs: condition.afterMs }
+      : { kind: 'timer', id, atMs: condition.atMs };
+  }
+  const channel = flow.channelOf(condition.type);
+  if (!channel) throw notOfFlow(task, flow, 'Channel', condition.type);
+  const { key, min, max } = condition;
+  return { kind: 'channel', id, address: addressOf(channel.name, key), min, max };
+}
+
+/** What `execute` returned, by names and encoded. Throws `DEFINITION` for anything that is not a Decision (S8). */
+export function lowerDecision(returned: unknown, task: Task, flow: CompiledFlow): DecisionRequest {
+  if (!isDecision(returned)) {
+    throw wrongReturn(task, 'execute', returned, 'a Decision: goTo(…), gracefulComplete(…), deadEnd() and the like');
+  }
+  const { cancels } = returned;
+  return {
+    ...lowerKind(returned, task, flow),
+    ...(cancels && {
+      cancels: {
+        steps: cancels.steps.map((step) => stepName(step, task, flow)),
+        siblingsOnly: cancels.siblingsOnly,
+      },
+    }),
+  };
+}
+
+function lowerKind(decision: Decision, task: Task, flow: CompiledFlow): DecisionRequest {
+  const kind = decision.kind as DecisionKind;
+  switch (kind) {
+    case 'goTo':
+      return { kind, movements: (decision as GoTo).movements.map((movement) => lowerMovement(movement, task, flow)) };
+    case 'gracefulComplete':
+    case 'forceComplete': {
+      const { hasOutput, output } = decision as GracefulComplete | ForceComplete;
+      return { kind, movements: [], ...(hasOutput && { output: encode(output, 'output') }) };
+    }
+    case 'forceFail': {
+      const { reason } = decision as ForceFail;
+      const failure = reason instanceof Error ? toFailure(reason) : { name: 'ForceFail', message: String(reason) };
+      return { kind, movements: [], failure };
+    }
+    case 'deadEnd':
+      return { kind, movements: [] };
+  }
+}
+
+function lowerMovement({ step, input, options }: Movement, task: Task, flow: CompiledFlow): MovementRequest {
+  const name = stepName(step, task, flow);
+  const overrides = lowerOverrides(options, flow, `goTo(${name}) of ${task.step}`, name);
+  return {
+    step: name,
+    input: input === undefined ? null : encode(input, `input of ${name}`),
+    overrides: Object.keys(overrides).length > 0 ? overrides : null,
+  };
+}
+
+function stepName(type: Class, task: Task, flow: CompiledFlow): string {
+  const name = flow.stepName(type);
+  if (name === undefined) throw notOfFlow(task, flow, 'Step', type);
+  return name;
+}
+
+function notOfFlow(task: Task, flow: CompiledFlow, what: string, type: Class): HoldfastError {
+  const name = typeof type === 'function' ? type.name : String(type);
+  return new HoldfastError(
+    'DEFINITION',
+    `${task.step}.${task.method} named the ${what} ${name}, which the Flow ${flow.plan.name} does not have.`,
+    {
+      where: task.step,
+      fix:
+        what === 'Step'
+          ? `Add ${name} to static steps of ${flow.type.name}.`
+          : `Take ${name} in the constructor of ${task.step}.`,
+    },
+  );
+}
+
+function wrongReturn(task: Task, method: string, returned: unknown, expected: string): HoldfastError {
+  return new HoldfastError('DEFINITION', `${task.step}.${method} returned ${nameOf(returned)}; expected ${expected}.`, {
+    where: task.step,
+    fix: `Return ${expected}.`,
+  });
+}
+
+function nameOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === 'function') return `the function ${value.name || 'without a name'}`;
+  if (typeof value !== 'object') return `the ${typeof value} ${String(value)}`;
+  if (isWait(value)) return 'a Wait';
+  if (isDecision(value)) return 'a Decision';
+  const name = value.constructor?.name;
+  return name === undefined || name === 'Object' ? 'a plain object' : `an instance of ${name}`;
+}

@@ -1,0 +1,66 @@
+import { RetryAfter, runInvocation } from '../authoring';
+import type { CompiledFlow } from '../compiler';
+import type { Outcome, Task } from '../core';
+import { HoldfastError } from '../errors';
+import type { HandlerResolver, Logger } from '../ports';
+import { decode, toFailure } from '../values';
+import { lowerDecision, lowerWait } from './lower-result';
+import { StepInvocation } from './step-invocation';
+
+interface StepHandler {
+  waitFor?(input: unknown, context: unknown): unknown;
+  execute(input: unknown, context: unknown): unknown;
+}
+
+export interface AttemptParts {
+  readonly resolver: HandlerResolver;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  onHeartbeat?(value: Uint8Array | null): void;
+}
+
+/** Runs one method of a Step in the user's code; whatever happens there becomes an outcome. Never throws. */
+export async function runAttempt(task: Task, flow: CompiledFlow, parts: AttemptParts): Promise<Outcome> {
+  let invocation: StepInvocation | undefined;
+  try {
+    invocation = new StepInvocation(task, flow, parts.signal, parts.logger, parts.onHeartbeat);
+    const resolved = await parts.resolver.resolve(flow.stepType(task.step)!);
+    try {
+      return await call(task, flow, invocation, resolved.handler as StepHandler);
+    } finally {
+      invocation.ended = true;
+      await resolved.release?.();
+    }
+  } catch (error) {
+    return failed(error, invocation);
+  }
+}
+
+async function call(
+  task: Task,
+  flow: CompiledFlow,
+  invocation: StepInvocation,
+  handler: StepHandler,
+): Promise<Outcome> {
+  const input = task.input === null ? undefined : decode(task.input);
+  const returned = await runInvocation(invocation, async () =>
+    task.method === 'waitFor'
+      ? handler.waitFor!(input, invocation.context)
+      : handler.execute(input, invocation.context),
+  );
+  // From here on nothing more can be staged (A6).
+  invocation.ended = true;
+  if (task.method === 'waitFor') return { ...lowerWait(returned, task, flow), staged: invocation.staged() };
+  return { kind: 'decided', staged: invocation.staged(), decision: lowerDecision(returned, task, flow) };
+}
+
+function failed(error: unknown, invocation: StepInvocation | undefined): Outcome {
+  const cause = error instanceof RetryAfter ? (error.cause ?? error) : error;
+  return {
+    kind: 'failed',
+    failure: toFailure(cause),
+    definition: error instanceof HoldfastError && error.kind === 'definition',
+    retryAfterMs: error instanceof RetryAfter ? error.delayMs : null,
+    ...(invocation?.heartbeat && { heartbeat: invocation.heartbeat.value }),
+  };
+}
