@@ -1,4 +1,5 @@
 import type { FlowInput } from '../authoring';
+import type { Nothing } from '../authoring/storable';
 import type { IdReuse } from '../core';
 import type { Durability } from '../plan';
 import type { Duration } from '../values/duration';
@@ -21,7 +22,7 @@ export interface StartOptions extends RequestOptions {
 }
 
 /** The input of a Flow, left out or undefined where it takes none, and options. */
-export type StartArguments<F> = [FlowInput<F>] extends [void]
+export type StartArguments<F> = [FlowInput<F>] extends [Nothing]
   ? [input?: undefined, options?: StartOptions]
   : undefined extends FlowInput<F>
     ? [input?: FlowInput<F>, options?: StartOptions]
