@@ -8,6 +8,9 @@ export type LmdbTable = RootDatabase<Buffer, Buffer>;
 /** LMDB's limit at its usual page size. */
 const MAX_KEY_BYTES = 1978;
 
+/** Rows are read without waiting; after this many, other work gets a turn. */
+const ROWS_PER_TURN = 500;
+
 /** Every record has a version, of which only the epoch record's means something. */
 const ANY_VERSION = 0;
 
@@ -75,7 +78,9 @@ export class LmdbShardStore implements ShardStore {
         ...(within.limit === undefined ? {} : { limit: within.limit }),
         transaction,
       });
+      let read = 0;
       for (const { key, value } of rows) {
+        if (++read % ROWS_PER_TURN === 0) await new Promise(setImmediate);
         yield [key.toString(), value];
         this.session.assertUsable();
       }
