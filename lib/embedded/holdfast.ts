@@ -5,13 +5,13 @@ import { compile } from '../compiler';
 import { MemoryDispatch } from '../dispatch/memory-dispatch';
 import { Engine } from '../engine';
 import { InversifyResolver } from '../inversify';
-import type { HandlerResolver, Logger, StateStore } from '../ports';
+import type { Clock, HandlerResolver, Logger, StateStore } from '../ports';
 import { openStore } from '../store/open-store';
 import { type Duration, durationMs } from '../values/duration';
 import { Worker, type WorkerSettings } from '../worker';
 import { consoleLogger } from './console-logger';
 import { systemClock } from './system-clock';
-import { systemIds } from './system-ids';
+import { idsBy } from './system-ids';
 
 export interface HoldfastOptions {
   /** Every Flow this process runs or starts. */
@@ -28,6 +28,8 @@ export interface HoldfastOptions {
   readonly slots?: number;
   /** How long `close` waits for running Steps [30 s] (X6). */
   readonly grace?: Duration;
+  /** Another time than the host's, for tests that move it. */
+  readonly clock?: Clock;
 }
 
 /**
@@ -50,15 +52,17 @@ export class Holdfast {
     const given = options.store ?? 'file:.holdfast';
     const store = typeof given === 'string' ? await openStore(given) : given;
     const logger = options.logger ?? consoleLogger;
+    const clock = options.clock ?? systemClock;
+    const ids = idsBy(clock);
     const dispatch = new MemoryDispatch();
-    const common = { compiled, dispatch, clock: systemClock, logger, shards: 1 };
+    const common = { compiled, dispatch, clock, logger, shards: 1 };
     const settings: Partial<WorkerSettings> = {
       ...(options.slots !== undefined && { slots: options.slots }),
       ...(options.grace !== undefined && { graceMs: durationMs(options.grace, 'grace') }),
     };
-    const worker = new Worker({ ...common, process: systemIds.next(), resolver, settings });
-    const client = new Client({ ...common, process: systemIds.next(), ids: systemIds });
-    const engine = new Engine({ store, dispatch, clock: systemClock, logger });
+    const worker = new Worker({ ...common, process: ids.next(), resolver, settings });
+    const client = new Client({ ...common, process: ids.next(), ids });
+    const engine = new Engine({ store, dispatch, clock, logger });
     const holdfast = new Holdfast(client, worker, engine, store);
     try {
       await engine.open();
