@@ -79,6 +79,7 @@ export function apply(run: RunState, event: Event): void {
         lastFailure: event.failure,
       });
     case 'AttemptReturned': {
+      if (event.heartbeat !== undefined) keepHeartbeat(run, event.execution, event.heartbeat);
       const { attempt } = run.executions.get(event.execution)!.call!;
       return changeCall(run, event.execution, {
         state: 'ready',
@@ -87,8 +88,8 @@ export function apply(run: RunState, event: Event): void {
         token: null,
         worker: null,
         since: event.at,
-        dueAt: null,
-        entered: attempt > 1,
+        dueAt: event.startBy,
+        entered: event.entered || attempt > 1,
       });
     }
     case 'WaitForCompleted':

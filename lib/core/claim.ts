@@ -74,6 +74,7 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution): Tas
     recovery: execution.recovery,
     waitFailed: execution.waitFailed,
     lastHeartbeat: call.heartbeat === null ? null : run.payloadOf(call.heartbeat),
+    heartbeatTimeoutMs: methodPlan(plan, execution, call.method).heartbeatTimeoutMs,
     dueAt: call.dueAt,
   };
 }

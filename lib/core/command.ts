@@ -12,7 +12,8 @@ export type Command =
   | ClaimCommand
   | ResultCommand
   | DueCommand
-  | WorkerGoneCommand;
+  | WorkerGoneCommand
+  | HeartbeatCommand;
 
 export type IdReuse = 'reject' | 'ifPreviousFailed' | 'ifClosed' | 'terminateRunning';
 
@@ -135,9 +136,12 @@ export interface Failed {
   readonly heartbeat?: Payload | null;
 }
 
-/** The worker gives the task back without having run it; no attempt is used (X6). */
+/** The worker gives the task back, unrun or because it is closing; no attempt is used (X6). */
 export interface Returned {
   readonly kind: 'returned';
+  /** Whether the handler was entered. */
+  readonly entered: boolean;
+  readonly heartbeat?: Payload | null;
 }
 
 /** Time has come for something in this run. */
@@ -145,8 +149,17 @@ export interface DueCommand {
   readonly kind: 'due';
 }
 
-/** A worker process is known to be gone: its attempts fail (X2). */
+/** A worker process was not heard of for so long, or is known to be gone (null): its attempts fail (X2). */
 export interface WorkerGoneCommand {
   readonly kind: 'workerGone';
   readonly worker: string;
+  readonly silentMs: number | null;
+}
+
+/** The newest value of a running attempt's heartbeat; remembered in memory only (X3). */
+export interface HeartbeatCommand {
+  readonly kind: 'heartbeat';
+  readonly execution: string;
+  readonly token: string;
+  readonly value: Payload | null;
 }

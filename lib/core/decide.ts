@@ -2,7 +2,7 @@ import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
 import { claim } from './claim';
 import type { Command } from './command';
-import { due, workerGone } from './due';
+import { due, heartbeat, workerGone } from './due';
 import type { Effect } from './effect';
 import type { Event } from './event';
 import type { FlowState } from './flow-state';
@@ -60,5 +60,7 @@ function act(turn: Turn, command: Command): void {
       return due(turn);
     case 'workerGone':
       return workerGone(turn, command);
+    case 'heartbeat':
+      return heartbeat(turn, command);
   }
 }

@@ -1,7 +1,8 @@
-import type { WorkerGoneCommand } from './command';
+import type { HeartbeatCommand, WorkerGoneCommand } from './command';
 import type { Execution } from './execution';
 import { failAttempt } from './failure-route';
 import { limits } from './limits';
+import { methodPlan } from './policy';
 import { readyEffect, startByOf } from './step';
 import type { Turn } from './turn';
 import { tryWait } from './wait';
@@ -56,19 +57,30 @@ function timeOut(turn: Turn, execution: Execution, name: string, what: string, r
   });
 }
 
-/** Fails the attempts in the hands of a worker that is gone; the policy decides what follows (X2). */
-export function workerGone(turn: Turn, { worker }: WorkerGoneCommand): void {
+/** Fails the attempts of a worker that was silent for longer than they allow; the policy decides what follows (X2). */
+export function workerGone(turn: Turn, { worker, silentMs }: WorkerGoneCommand): void {
   const run = turn.flow.run;
   if (!run?.isOpen) return;
   for (const id of [...run.running]) {
     const execution = run.executions.get(id);
-    if (execution?.call?.worker !== worker) continue;
+    const call = execution?.call;
+    if (!execution || call?.worker !== worker) continue;
+    const { heartbeatTimeoutMs } = methodPlan(turn.plan, execution, call.method);
+    if (silentMs !== null && silentMs < heartbeatTimeoutMs) continue;
+    const what = silentMs === null ? 'is gone' : `was not heard of for ${silentMs} ms`;
+    turn.effects.push({ kind: 'abort', worker, token: call.token!, reason: 'the worker was taken for dead' });
     failAttempt(turn, execution, {
-      failure: { name: 'WorkerLost', message: `The worker that ran ${id}.${execution.call.method} is gone.` },
+      failure: { name: 'WorkerLost', message: `The worker that ran ${id}.${call.method} ${what}.` },
       retryable: true,
       failKind: 'worker',
       retryAfterMs: null,
     });
     if (!run.isOpen) return;
   }
+}
+
+/** Remembers the newest value of a heartbeat for the next attempt; causes no event and no write (X3). */
+export function heartbeat(turn: Turn, { execution, token, value }: HeartbeatCommand): void {
+  const run = turn.flow.run;
+  if (run?.executions.get(execution)?.call?.token === token) run.heartbeats.set(token, value);
 }

@@ -75,6 +75,7 @@ export interface Task {
   readonly recovery: RecoveryRecord | null;
   readonly waitFailed: Failure | null;
   readonly lastHeartbeat: Payload | null;
+  readonly heartbeatTimeoutMs: number;
   readonly dueAt: number | null;
 }
 

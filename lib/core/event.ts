@@ -96,11 +96,15 @@ export interface AttemptFailed {
   readonly retryAt: number | null;
 }
 
-/** The worker gave the task back unrun; no attempt is used (X6). */
+/** The worker gave the task back; no attempt is used (X6). */
 export interface AttemptReturned {
   readonly kind: 'AttemptReturned';
   readonly execution: string;
   readonly token: string;
+  readonly entered: boolean;
+  /** undefined: as before; null: cleared (X3). */
+  readonly heartbeat?: Payload | null;
+  readonly startBy: number | null;
 }
 
 /** What a method staged, saved with its result (S5). */

@@ -24,6 +24,7 @@ export function failAttempt(turn: Turn, execution: Execution, failed: AttemptFai
   const call = execution.call!;
   const { retry } = methodPlan(turn.plan, execution, call.method);
   const lot = lotOf(`${turn.run.head.runId}/${execution.id}/${call.method}/${call.attempt}`);
+  const heartbeat = failed.heartbeat === undefined ? turn.run.heartbeats.get(call.token ?? '') : failed.heartbeat;
   const retryAt = failed.retryable
     ? nextRetryAt(retry, call, failed.failure, turn.now, lot, failed.retryAfterMs)
     : null;
@@ -35,7 +36,7 @@ export function failAttempt(turn: Turn, execution: Execution, failed: AttemptFai
     token: call.token,
     failure: failed.failure,
     retryAt,
-    ...(failed.heartbeat === undefined ? {} : { heartbeat: failed.heartbeat }),
+    ...(heartbeat === undefined ? {} : { heartbeat }),
   });
   if (retryAt === null)
     route(turn, execution, call.method, call.attempt, failed.failure, failed.failKind, call.entered);
@@ -65,7 +66,7 @@ function route(
       return;
     }
   }
-  const progress: Progress = entered ? 'NOT_COMPLETED' : 'NOT_STARTED';
+  const progress = progressOf(turn, execution, method, entered);
   const recovery = method === 'execute' ? recoveryOf(turn, execution) : null;
   if (recovery) {
     const id = nextExecutionId(turn, recovery.step);
@@ -76,6 +77,12 @@ function route(
   }
   turn.emit({ kind: 'StepFailed', execution: execution.id, failure, attempts, progress, recovery: null });
   failRun(turn, failKind, failure);
+}
+
+/** `NOT_STARTED` only where no attempt can have entered the handler; an ASYNC start may have been lost unseen (X9). */
+function progressOf(turn: Turn, execution: Execution, method: MethodName, entered: boolean): Progress {
+  const durability = methodPlan(turn.plan, execution, method).durability ?? turn.run.head.config.durability;
+  return entered || durability === 'ASYNC' ? 'NOT_COMPLETED' : 'NOT_STARTED';
 }
 
 /** The movement to the recovery Step, with the same input; null where there is none or it cannot be scheduled (X8). */

@@ -1,4 +1,5 @@
 export * from './apply';
+export { taskOf } from './claim';
 export * from './command';
 export { type Decided as Decision, decide } from './decide';
 export { DueQueue } from './due-queue';

@@ -7,8 +7,8 @@ import type { Staged } from './event';
 import type { ConditionSpec, Execution } from './execution';
 import { failAttempt } from './failure-route';
 import { limits } from './limits';
-import { keyOf, nameOf } from './payload';
-import { checkMovement, scheduleStep } from './step';
+import { keyOf, nameOf, type Payload } from './payload';
+import { checkMovement, scheduleStep, startByOf } from './step';
 import type { Turn } from './turn';
 
 /** Takes the result of an attempt if its token is current, and tells the worker either way (X4, X5). */
@@ -61,11 +61,28 @@ function take(turn: Turn, execution: Execution, { outcome, token }: ResultComman
         retryable: !outcome.definition,
         failKind: outcome.definition ? 'definition' : 'worker',
         retryAfterMs: outcome.retryAfterMs,
-        ...(outcome.heartbeat === undefined ? {} : { heartbeat: outcome.heartbeat }),
+        ...heartbeatOf(turn, token, outcome),
       });
     case 'returned':
-      turn.emit({ kind: 'AttemptReturned', execution: execution.id, token });
+      turn.emit({
+        kind: 'AttemptReturned',
+        execution: execution.id,
+        token,
+        entered: outcome.entered,
+        ...heartbeatOf(turn, token, outcome),
+        startBy: startByOf(turn, execution, execution.call!.method, []),
+      });
   }
+}
+
+/** The newest value there is: the one that came with the outcome, or the last one received before (X3). */
+function heartbeatOf(
+  turn: Turn,
+  token: string,
+  outcome: { heartbeat?: Payload | null },
+): { heartbeat?: Payload | null } {
+  const heartbeat = outcome.heartbeat === undefined ? turn.run.heartbeats.get(token) : outcome.heartbeat;
+  return heartbeat === undefined ? {} : { heartbeat };
 }
 
 function takeDecision(turn: Turn, execution: Execution, token: string, { staged, decision }: Decided): void {

@@ -91,6 +91,8 @@ export class RunState {
   readonly locked = new Set<string>();
   readonly locks = new LockTable();
   readonly due = new DueQueue();
+  /** Newest heartbeat value received per token of a running attempt; lost with its owner (X3). */
+  readonly heartbeats = new Map<string, Payload | null>();
   /** Addresses of the values there are per Attribute name: one for a plain Attribute, one an entry for a map. */
   readonly addresses = new Map<string, Set<Address>>();
   /** Unread messages per Channel address, oldest first. */
@@ -250,6 +252,7 @@ export class RunState {
     this.due.set(id, null);
     this.ready.delete(id);
     this.running.delete(id);
+    if (call?.token != null) this.heartbeats.delete(call.token);
     this.locked.delete(id);
     if (call && call.locks.length > 0) this.locks.leave(id);
     for (const condition of wait?.conditions ?? []) {

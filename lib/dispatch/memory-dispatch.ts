@@ -41,6 +41,7 @@ export class MemoryDispatch implements HoldfastDispatch {
 }
 
 class MemoryInbox implements Inbox<ToShard> {
+  readonly isHeard = true;
   private messages: ToShard[] = [];
   private taken = 0;
   private onArrival: (() => void) | undefined;

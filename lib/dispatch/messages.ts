@@ -4,7 +4,7 @@ import type { FlowPlan } from '../plan';
 import type { Dispatch, Inbox } from '../ports';
 
 /** What the owner of a shard receives. */
-export type ToShard = Request | Read | Result | Introduce | Leave;
+export type ToShard = Request | Read | Result | Beat | Introduce | Leave;
 
 export type ClientCommand = StartCommand | PublishCommand | StopCommand | SkipTimerCommand;
 
@@ -59,6 +59,22 @@ export interface WorkerOffer {
   readonly taskQueues: readonly string[] | null;
 }
 
+/** A worker process lives and its event loop turns (X2). One a process and shard, whatever it runs. */
+export interface Beat {
+  readonly kind: 'beat';
+  readonly process: string;
+  /** Tokens of this shard that it holds, or whose result it has not seen taken. */
+  readonly tokens: readonly string[];
+  /** Newest heartbeat values since the last beat (X3). */
+  readonly values: readonly {
+    readonly flowId: string;
+    readonly execution: string;
+    readonly token: string;
+    readonly value: Uint8Array | null;
+  }[];
+}
+
+/** The process takes no more tasks. */
 export interface Leave {
   readonly kind: 'leave';
   readonly process: string;

@@ -9,9 +9,9 @@ import type { Cell } from './cell';
 import { Cells } from './cells';
 import { Plans } from './plans';
 import { Reads } from './reads';
-import { ReadyPool } from './ready-pool';
 import { ShardClock } from './shard-clock';
 import type { ShardOwnerParts } from './shard-owner';
+import { Tasks } from './tasks';
 import { Wakes } from './wakes';
 import type { Watchers } from './watchers';
 import { wireError } from './wire-error';
@@ -33,13 +33,14 @@ export interface SessionHooks {
  * an ASYNC hand-out goes before its write (P4). After a doubt everything in here is dropped.
  */
 export class ShardSession {
-  private readonly pool = new ReadyPool();
   private readonly plans: Plans;
   private readonly pipeline: WritePipeline;
   private readonly cells: Cells;
   private readonly wakes: Wakes;
   private readonly reads: Reads;
-  private tokens = 0;
+  private readonly tasks: Tasks;
+  /** Commands of the engine's own, for the next turn. */
+  private own: (readonly [flowId: string, command: Command])[] = [];
   /** Requests whose answer is not out yet. */
   private backlog = 0;
   private ended = false;
@@ -63,7 +64,17 @@ export class ShardSession {
       durable: () => this.cells.evict((cell) => this.mayGo(cell)),
       failed: (error) => hooks.failed(error),
     });
-    this.reads = new Reads(store, this.cells, this.pipeline, watchers, (read, value) => this.answer(read, value));
+    const { cells, plans, pipeline } = this;
+    this.reads = new Reads(store, cells, pipeline, watchers, (read, value) => this.answer(read, value));
+    this.tasks = new Tasks({
+      epoch: store.epoch,
+      ...{ inbox, cells, plans, pipeline, owner: parts },
+      run: (flowId, command) => this.run(flowId, command),
+      later: (commands) => {
+        this.own.push(...commands);
+        if (commands.length > 0) hooks.wake();
+      },
+    });
   }
 
   /** Reads what an owner needs to go on: the clock, the plans, and every run with something outstanding. */
@@ -85,15 +96,17 @@ export class ShardSession {
   /** One round: takes what has arrived or is due and sends it on its way. True if there may be more. */
   async turn(): Promise<boolean> {
     const messages = this.inbox.take(messagesPerTurn);
-    const due = this.wakes.takeDue();
-    await this.cells.load([...messages.flatMap((message) => ('flowId' in message ? [message.flowId] : [])), ...due]);
+    const own = this.own.splice(0);
+    for (const flowId of this.wakes.takeDue()) own.push([flowId, { kind: 'due' }]);
+    const flowIds = messages.flatMap((message) => ('flowId' in message ? [message.flowId] : []));
+    await this.cells.load([...flowIds, ...own.map(([flowId]) => flowId)]);
     if (this.ended) return false;
     for (const message of messages) this.take(message);
     if (messages.length > 0) {
       this.pipeline.whenDurable(this.pipeline.gathering, () => this.inbox.trim(messages.length));
     }
-    for (const flowId of due) if (this.cells.get(flowId)?.flow.run?.isOpen) this.run(flowId, { kind: 'due' });
-    this.giveTasks();
+    for (const [flowId, command] of own) if (this.cells.get(flowId)?.flow.run?.isOpen) this.run(flowId, command);
+    this.tasks.give();
     this.pipeline.go();
     this.wakes.arm();
     return messages.length === messagesPerTurn;
@@ -111,6 +124,7 @@ export class ShardSession {
     this.ended = true;
     this.pipeline.stop();
     this.wakes.close();
+    this.tasks.close();
   }
 
   private async load(): Promise<void> {
@@ -134,23 +148,11 @@ export class ShardSession {
     );
   }
 
-  /** Issues again what a run has outstanding; attempts of workers that are gone fail now (X10). */
   private takeUp(flowId: string): void {
-    const run = this.cells.get(flowId)?.flow.run;
+    const cell = this.cells.get(flowId);
+    const run = cell?.flow.run;
     if (!run?.isOpen) return;
-    const todo = outstanding(run, this.plans.get(run.head.plan));
-    for (const ready of todo.ready) this.pool.add({ ...ready, flowId, runId: run.head.runId, flow: run.head.flow });
-    const { workers, dispatch, shard } = this.parts;
-    const gone = new Set<string>();
-    for (const { worker, task } of todo.running) {
-      if (dispatch.isGone(worker)) gone.add(worker);
-      else {
-        workers.hold(worker, task.token);
-        // Its hand-out may never have gone out; a worker runs a token once.
-        dispatch.post(worker, { kind: 'handOut', shard, task });
-      }
-    }
-    for (const worker of gone) this.run(flowId, { kind: 'workerGone', worker });
+    this.tasks.takeUp(cell!, outstanding(run, this.plans.get(run.head.plan)));
     this.wakes.set(flowId, run.due.next());
   }
 
@@ -158,6 +160,8 @@ export class ShardSession {
     switch (message.kind) {
       case 'introduce':
         return this.takeIntroduction(message);
+      case 'beat':
+        return this.tasks.beat(message);
       case 'leave':
         return this.parts.workers.leave(message.process);
       case 'request':
@@ -194,6 +198,7 @@ export class ShardSession {
 
   private takeResult({ flowId, command }: Result): void {
     this.parts.workers.release(command.worker, command.token);
+    this.tasks.over(command.token);
     const cell = this.cells.get(flowId);
     const call = cell?.flow.run?.executions.get(command.execution)?.call;
     const sync = call?.token === command.token && call.durability === 'SYNC';
@@ -234,53 +239,22 @@ export class ShardSession {
   }
 
   private route(cell: Cell, effect: Effect, onAnswer: (answer: unknown) => void): void {
-    const { dispatch, workers, shard } = this.parts;
     switch (effect.kind) {
       case 'answer':
         return onAnswer('error' in effect ? effect.error : effect.value);
-      case 'ready': {
-        const { runId, flow } = cell.flow.run!.head;
-        return this.pool.add({ ...effect, flowId: cell.flow.head.flowId, runId, flow });
-      }
-      case 'handOut': {
-        workers.hold(effect.worker, effect.task.token);
-        const asynchronous = effect.durability === 'ASYNC';
-        // An ASYNC hand-out goes before its write, but never before the SYNC result that led to it (P2, P3).
-        const after = asynchronous ? cell.syncResultIn : this.pipeline.gathering;
-        this.pipeline.whenDurable(after, () =>
-          dispatch.post(effect.worker, { kind: 'handOut', shard, task: effect.task }),
-        );
-        if (!asynchronous) this.pipeline.hurry();
-        return;
-      }
+      case 'ready':
+        return this.tasks.ready(cell, effect);
+      case 'handOut':
+        return this.tasks.handOut(cell, effect);
       case 'resultTaken':
       case 'abort': {
         const { worker, ...message } = effect;
+        if (effect.kind === 'abort') this.tasks.over(effect.token);
+        const { dispatch } = this.parts;
         this.pipeline.whenDurable(this.pipeline.gathering, () => dispatch.post(worker, message));
         return;
       }
       case 'claimRefused':
-    }
-  }
-
-  /** Gives ready calls to workers with free slots: the start is saved in the batch that gathers (the short cut). */
-  private giveTasks(): void {
-    const { workers, shard } = this.parts;
-    for (;;) {
-      const taker = workers.takerFor(this.pool);
-      if (!taker) return;
-      const { call, process, plan } = taker;
-      // A flow that left memory meanwhile had nothing ready any more.
-      if (!this.cells.get(call.flowId)) continue;
-      this.run(call.flowId, {
-        kind: 'claim',
-        runId: call.runId,
-        execution: call.execution,
-        issue: call.issue,
-        worker: process,
-        plan: plan.fingerprint,
-        token: `${shard}.${this.store.epoch}.${++this.tokens}`,
-      });
     }
   }
 

@@ -16,6 +16,8 @@ export interface Dispatch<ToShard, ToProcess> {
 }
 
 export interface Inbox<M> {
+  /** Whether what is sent arrives: false during an outage, in which silence means nothing. */
+  readonly isHeard: boolean;
   /** The next messages, in order of arrival, each once until `rewind`. */
   take(limit: number): M[];
   /** Forgets the `count` oldest messages that were taken: what they asked for is durable. */

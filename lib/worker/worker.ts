@@ -1,8 +1,10 @@
 import { outsideInvocation } from '../authoring';
 import type { Compiled } from '../compiler';
-import type { Outcome, Task } from '../core';
+import type { Outcome } from '../core';
 import type { HandOut, HoldfastDispatch, ToProcess } from '../dispatch';
 import type { Clock, HandlerResolver, Logger, Mailbox } from '../ports';
+import { type Attempt, Attempts } from './attempts';
+import { Beats } from './beats';
 import { runAttempt } from './run-attempt';
 
 export interface WorkerSettings {
@@ -12,9 +14,11 @@ export interface WorkerSettings {
   readonly taskQueues: readonly string[] | null;
   /** How long `close` waits for handlers before their signals abort [30 s] (X6). */
   readonly graceMs: number;
+  /** How long aborted handlers have to end before their tasks are given back [1 s]. */
+  readonly abortMs: number;
 }
 
-export const defaultWorkerSettings: WorkerSettings = { slots: 100, taskQueues: null, graceMs: 30_000 };
+export const defaultWorkerSettings: WorkerSettings = { slots: 100, taskQueues: null, graceMs: 30_000, abortMs: 1_000 };
 
 export interface WorkerParts {
   /** Names this process; new for each. */
@@ -28,23 +32,25 @@ export interface WorkerParts {
   readonly settings?: Partial<WorkerSettings>;
 }
 
-interface Attempt {
-  readonly shard: number;
-  readonly task: Task;
-  readonly abort: AbortController;
-  /** Set when the handler has ended; sent until the engine has taken it (X5). */
-  outcome: Outcome | undefined;
-}
-
 /** Runs the users' Step methods. Knows nothing of the state of a Flow but what a task carries. */
 export class Worker {
   private readonly settings: WorkerSettings;
-  private readonly attempts = new Map<string, Attempt>();
+  private readonly attempts = new Attempts();
+  private readonly beats: Beats;
   private mailbox: Mailbox | undefined;
-  private readonly idle: (() => void)[] = [];
+  private draining = false;
+  private closing: Promise<void> | undefined;
+  private hurry: () => void = () => {};
 
   constructor(private readonly parts: WorkerParts) {
     this.settings = { ...defaultWorkerSettings, ...parts.settings };
+    this.beats = new Beats(
+      parts.process,
+      this.attempts,
+      parts.clock,
+      (shard, beat) => this.send(shard, beat),
+      (attempt) => this.report(attempt),
+    );
   }
 
   /** Makes itself known to every shard; tasks arrive from then on. */
@@ -59,24 +65,48 @@ export class Worker {
     }
   }
 
-  /** Takes no more tasks and waits for those that run, at most for the grace; then aborts their signals. */
-  async close(): Promise<void> {
+  /**
+   * Takes no more tasks and waits for those that run, at most for the grace; then aborts their signals, and gives back what
+   * does not end even then, without using up an attempt (X6). A second call ends the grace at once.
+   */
+  close(): Promise<void> {
+    if (this.closing) this.hurry();
+    this.closing ??= this.drain();
+    return this.closing;
+  }
+
+  private async drain(): Promise<void> {
     if (!this.mailbox) return;
-    const { dispatch, process, shards, clock } = this.parts;
+    const { dispatch, process, shards } = this.parts;
+    this.draining = true;
     for (let shard = 0; shard < shards; shard++) await dispatch.send(shard, { kind: 'leave', process });
-    await this.drained(clock);
-    for (const attempt of this.attempts.values()) attempt.abort.abort(new Error('the worker is closing'));
+    if (!(await this.doneWithin(this.settings.graceMs))) {
+      for (const { abort } of this.attempts.all()) abort.abort(new Error('the worker is closing'));
+      if (!(await this.doneWithin(this.settings.abortMs))) {
+        for (const attempt of this.attempts.all()) {
+          if (attempt.outcome) continue;
+          attempt.outcome = returned(attempt, true);
+          this.report(attempt);
+        }
+        await this.doneWithin(this.settings.abortMs);
+      }
+    }
+    this.beats.close();
     this.mailbox.close();
     this.mailbox = undefined;
   }
 
-  private async drained(clock: Clock): Promise<void> {
-    if (this.attempts.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const cancel = clock.after(this.settings.graceMs, resolve);
-      this.idle.push(() => {
+  private async doneWithin(ms: number): Promise<boolean> {
+    if (this.attempts.size === 0) return true;
+    return new Promise<boolean>((resolve) => {
+      const cancel = this.parts.clock.after(ms, () => resolve(false));
+      this.hurry = () => {
         cancel();
-        resolve();
+        resolve(this.attempts.size === 0);
+      };
+      this.attempts.none().then(() => {
+        cancel();
+        resolve(true);
       });
     });
   }
@@ -86,27 +116,32 @@ export class Worker {
       case 'handOut':
         return this.start(message);
       case 'abort':
-        this.attempts.get(message.token)?.abort.abort(new Error(message.reason));
-        return;
+        return this.attempts.get(message.token)?.abort.abort(new Error(message.reason));
       case 'resultTaken': {
         const attempt = this.attempts.get(message.token);
-        if (!message.accepted && attempt) {
+        if (!attempt?.outcome) return;
+        if (!message.accepted) {
           this.parts.logger.warn('a result came too late and was discarded', { execution: attempt.task.execution });
         }
-        this.forget(message.token);
+        this.attempts.end(message.token);
       }
     }
   }
 
   private start({ shard, task }: HandOut): void {
-    const known = this.attempts.get(task.token);
-    if (known) {
-      // A token runs at most once in a process (X5); the engine that asks again may have missed the result.
-      if (known.outcome) this.report(known, known.outcome);
+    const attempt = this.attempts.begin(shard, task);
+    if (!attempt) {
+      // The engine that asks again may have missed the result.
+      const known = this.attempts.get(task.token);
+      if (known?.outcome) this.report(known);
       return;
     }
-    const attempt: Attempt = { shard, task, abort: new AbortController(), outcome: undefined };
-    this.attempts.set(task.token, attempt);
+    this.beats.watch(attempt);
+    if (this.draining) {
+      attempt.outcome = returned(attempt, false);
+      this.report(attempt);
+      return;
+    }
     outsideInvocation(() => this.run(attempt)).catch((error) => {
       this.parts.logger.error('an attempt could not be run', { execution: task.execution, error });
     });
@@ -115,13 +150,28 @@ export class Worker {
   private async run(attempt: Attempt): Promise<void> {
     const { compiled, resolver, logger } = this.parts;
     const { task, abort } = attempt;
-    const flow = compiled.flows.get(task.flow)!;
-    attempt.outcome = await runAttempt(task, flow, { resolver, signal: abort.signal, logger });
-    this.report(attempt, attempt.outcome);
+    const outcome = await runAttempt(task, compiled.flows.get(task.flow)!, {
+      resolver,
+      signal: abort.signal,
+      logger,
+      onHeartbeat: (value) => {
+        attempt.unsentValue = { value };
+        attempt.lastValue = { value };
+        this.beats.soon(attempt);
+      },
+    });
+    // It was given back meanwhile: what it did counts no more.
+    if (attempt.outcome) return;
+    // A handler that fails because its worker closes has not failed by itself.
+    const drained = outcome.kind === 'failed' && this.draining && abort.signal.aborted;
+    attempt.outcome = drained ? returned(attempt, true) : outcome;
+    this.report(attempt);
   }
 
-  private report({ shard, task }: Attempt, outcome: Outcome): void {
-    const { dispatch, process, compiled, logger } = this.parts;
+  private report(attempt: Attempt): void {
+    const { process, compiled, clock } = this.parts;
+    const { shard, task, outcome } = attempt;
+    attempt.sentAt = clock.monotonic();
     const command = {
       kind: 'result',
       runId: task.runId,
@@ -129,15 +179,19 @@ export class Worker {
       token: task.token,
       worker: process,
       plan: compiled.flows.get(task.flow)!.plan.fingerprint,
-      outcome,
+      outcome: outcome!,
     } as const;
-    dispatch.send(shard, { kind: 'result', flowId: task.flowId, command }).catch((error) => {
-      logger.warn('a result could not be sent', { execution: task.execution, error });
-    });
+    this.send(shard, { kind: 'result', flowId: task.flowId, command });
   }
 
-  private forget(token: string): void {
-    this.attempts.delete(token);
-    if (this.attempts.size === 0) for (const resolve of this.idle.splice(0)) resolve();
+  private send(shard: number, message: Parameters<HoldfastDispatch['send']>[1]): void {
+    this.parts.dispatch.send(shard, message).catch((error) => {
+      // Sent again with a later beat.
+      this.parts.logger.warn('a message to a shard could not be sent', { shard, kind: message.kind, error });
+    });
   }
+}
+
+function returned({ lastValue }: Attempt, entered: boolean): Outcome {
+  return { kind: 'returned', entered, ...(lastValue && { heartbeat: lastValue.value }) };
 }

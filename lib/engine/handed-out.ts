@@ -1,0 +1,98 @@
+import type { Task } from '../core';
+
+interface Attempt {
+  readonly flowId: string;
+  readonly heartbeatTimeoutMs: number;
+  /** Beats since the hand-out; a first beat may have been sent before the task came. */
+  beats: number;
+}
+
+interface Holder {
+  heardAt: number;
+  readonly attempts: Map<string, Attempt>;
+}
+
+/** A worker that was silent for longer than some of its attempts allow. */
+export interface Silence {
+  readonly process: string;
+  readonly silentMs: number;
+  readonly flowIds: readonly string[];
+}
+
+/**
+ * The attempts of one shard that are in the hands of workers, and when each worker was last heard of. Starts afresh with
+ * every session, so that a take-over or an outage burns no attempt (X2).
+ */
+export class HandedOut {
+  private readonly holders = new Map<string, Holder>();
+  private readonly processOf = new Map<string, string>();
+  private lookedAt: number;
+
+  constructor(now: number) {
+    this.lookedAt = now;
+  }
+
+  add(process: string, task: Task, now: number): void {
+    const { flowId, heartbeatTimeoutMs } = task;
+    const holder = this.holders.get(process) ?? { heardAt: now, attempts: new Map() };
+    if (holder.attempts.size === 0) holder.heardAt = now;
+    holder.attempts.set(task.token, { flowId, heartbeatTimeoutMs, beats: 0 });
+    this.holders.set(process, holder);
+    this.processOf.set(task.token, process);
+  }
+
+  remove(token: string): void {
+    const process = this.processOf.get(token);
+    if (process === undefined) return;
+    this.processOf.delete(token);
+    const holder = this.holders.get(process)!;
+    holder.attempts.delete(token);
+    if (holder.attempts.size === 0) this.holders.delete(process);
+  }
+
+  /** Takes a beat; gives the attempts that the worker does not know of, whose tasks must have got lost. */
+  heard(process: string, tokens: readonly string[], now: number): { token: string; flowId: string }[] {
+    const holder = this.holders.get(process);
+    if (!holder) return [];
+    holder.heardAt = now;
+    const known = new Set(tokens);
+    const lost: { token: string; flowId: string }[] = [];
+    for (const [token, attempt] of holder.attempts) {
+      if (known.has(token)) continue;
+      attempt.beats++;
+      if (attempt.beats > 1) lost.push({ token, flowId: attempt.flowId });
+    }
+    return lost;
+  }
+
+  /**
+   * Workers that have been silent for too long. Time in which the owner itself stood still does not count: `stillMs` is the
+   * longest stretch between two looks that is taken for real time.
+   */
+  overdue(now: number, stillMs: number): Silence[] {
+    const excess = now - this.lookedAt - stillMs;
+    this.lookedAt = now;
+    if (excess > 0) for (const holder of this.holders.values()) holder.heardAt += excess;
+    const silences: Silence[] = [];
+    for (const [process, { heardAt, attempts }] of this.holders) {
+      const silentMs = now - heardAt;
+      const flowIds = new Set<string>();
+      for (const { flowId, heartbeatTimeoutMs } of attempts.values()) {
+        if (heartbeatTimeoutMs <= silentMs) flowIds.add(flowId);
+      }
+      if (flowIds.size > 0) silences.push({ process, silentMs, flowIds: [...flowIds] });
+    }
+    return silences;
+  }
+
+  /** The shortest heartbeat timeout there is, or null where nothing is handed out. */
+  shortestTimeoutMs(): number | null {
+    let shortest: number | null = null;
+    for (const { attempts } of this.holders.values()) {
+      for (const { heartbeatTimeoutMs } of attempts.values()) {
+        if (shortest === null || heartbeatTimeoutMs < shortest) shortest = heartbeatTimeoutMs;
+      }
+    }
+    return shortest;
+  }
+}
