@@ -1,4 +1,5 @@
 import { Flow, gracefulComplete, Holdfast, Step } from '../../index';
+import { printHistory } from '../history-table';
 
 @Step()
 class GreetStep {
@@ -13,12 +14,14 @@ class HelloFlow {
 }
 
 async function main() {
+  // `memory:` forgets everything at the end; `file:` and `lmdb:` with a folder do not.
   const holdfast = await Holdfast.open({ flows: [HelloFlow], store: process.argv[2] ?? 'memory:' });
   const { client } = holdfast;
   const flowId = `hello-${Date.now()}`;
   await client.start(HelloFlow, flowId, 'world');
   console.log(await client.result(HelloFlow, flowId));
-  console.table((await client.history(flowId)).map(({ number, kind }) => ({ number, kind })));
+  console.log();
+  printHistory(await client.history(flowId));
   await holdfast.close();
 }
 
