@@ -12,7 +12,7 @@ async function main() {
   if (found) console.log(`${orderId} was not finished: it goes on where it was.\n`);
   else {
     console.log(`${orderId} is new.\n`);
-    await client.start(OrderFlow, orderId, { id: orderId, amount: 42, item: 'a red bicycle' });
+    await client.start(OrderFlow, orderId, { id: orderId, amount: 42, item: settings.item });
   }
   await playApprover(client, orderId);
   const output = await client.result(OrderFlow, orderId);

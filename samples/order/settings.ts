@@ -10,6 +10,6 @@ export const settings = {
   ledger: join(folder, 'order-ledger.jsonl'),
   /** How long each Step takes. */
   slowMs: process.argv.includes('--slow') ? 4_000 : Number(process.env.SLOW_MS ?? 0),
-  /** The carrier refuses the parcel, and the customer gets the money back. */
-  refuse: process.argv.includes('--refuse'),
+  /** What is ordered; the carrier refuses pianos, and then the customer gets the money back. */
+  item: process.argv.includes('--refuse') ? 'a grand piano' : 'a red bicycle',
 };
