@@ -56,8 +56,8 @@ export function encode(value: unknown, where: string): Uint8Array {
 /** The value that `encode` was given. Throws `CORRUPT_RECORD` when the bytes are not what `encode` made. */
 export function decode(bytes: Uint8Array): unknown {
   try {
-    if (bytes[0] === COMPACT) return values.unpack(bytes.subarray(1));
-    if (bytes[0] === EXACT) return deserialize(bytes.subarray(1));
+    if (bytes[0] === COMPACT) return values.unpack(bodyOf(bytes));
+    if (bytes[0] === EXACT) return deserialize(bodyOf(bytes));
   } catch (cause) {
     throw new HoldfastError('CORRUPT_RECORD', `A stored value of ${bytes.length} bytes cannot be read.`, { cause });
   }
@@ -79,7 +79,7 @@ export function encodeRecord(record: unknown): Uint8Array {
 export function decodeRecord(bytes: Uint8Array, where = 'record'): unknown {
   if (bytes[0] !== RECORD) throw unknownHeader(where, bytes);
   try {
-    return records.unpack(bytes.subarray(1));
+    return records.unpack(bodyOf(bytes));
   } catch (cause) {
     throw new HoldfastError('CORRUPT_RECORD', `${where} of ${bytes.length} bytes cannot be read.`, { where, cause });
   }
@@ -90,6 +90,11 @@ function withHeader(header: number, body: Uint8Array): Uint8Array {
   bytes[0] = header;
   bytes.set(body, 1);
   return bytes;
+}
+
+/** Always a Buffer, because byte arrays inside are made as what they are read from, and stores give plain Uint8Arrays. */
+function bodyOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + 1, bytes.byteLength - 1);
 }
 
 function unknownHeader(where: string, bytes: Uint8Array): HoldfastError {

@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { catalogue, type ErrorCode, HoldfastError } from '../errors';
-import { encode } from './codec';
+import { decode, encode } from './codec';
 
 /** An error as it is stored and sent: plain, bounded, whatever was thrown (C43). */
 export interface Failure {
@@ -125,10 +125,11 @@ function detailsOf(error: object): unknown {
   return found ? keepable(details) : undefined;
 }
 
-/** The value when it can be stored and is small, otherwise undefined. */
+/** A copy of the value when it can be stored and is small, otherwise undefined. */
 function keepable(value: unknown): unknown {
   try {
-    return encode(value, 'details').length <= MAX_DETAILS_BYTES ? value : undefined;
+    const bytes = encode(value, 'details');
+    return bytes.length <= MAX_DETAILS_BYTES ? decode(bytes) : undefined;
   } catch {
     return undefined;
   }
