@@ -1,0 +1,102 @@
+import { performance } from 'node:perf_hooks';
+import type { Cancel, Clock } from '../../lib/ports';
+
+const longestMs = 2 ** 31 - 1;
+
+interface Timer {
+  readonly dueAt: number;
+  readonly run: () => void;
+  handle: NodeJS.Timeout | undefined;
+}
+
+/** Real time plus what a test has moved it by. */
+export class MovableClock implements Clock {
+  private wallMs = 0;
+  private passedMs = 0;
+  private readonly timers = new Set<Timer>();
+
+  now(): number {
+    return Math.floor(Date.now() + this.wallMs);
+  }
+
+  monotonic(): number {
+    return performance.now() + this.passedMs;
+  }
+
+  after(delayMs: number, run: () => void): Cancel {
+    const timer: Timer = { dueAt: this.monotonic() + Math.max(0, delayMs), run, handle: undefined };
+    this.timers.add(timer);
+    this.arm(timer);
+    return () => this.drop(timer);
+  }
+
+  /** Lets time pass: what falls due on the way runs at once, in order. */
+  move(ms: number): void {
+    this.wallMs += ms;
+    this.passedMs += ms;
+    const now = this.monotonic();
+    const due = [...this.timers].filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt);
+    for (const timer of due) if (this.timers.has(timer)) this.fire(timer);
+    for (const timer of this.timers) this.arm(timer);
+  }
+
+  /** Sets the wall clock, as an administrator or a correction does; no time passes. */
+  setWall(byMs: number): void {
+    this.wallMs += byMs;
+  }
+
+  /** The same clock for one process, which can be stopped with it. */
+  forProcess(): ProcessClock {
+    return new ProcessClock(this);
+  }
+
+  private arm(timer: Timer): void {
+    clearTimeout(timer.handle);
+    timer.handle = setTimeout(() => this.fire(timer), Math.min(longestMs, timer.dueAt - this.monotonic()));
+  }
+
+  private fire(timer: Timer): void {
+    this.drop(timer);
+    timer.run();
+  }
+
+  private drop(timer: Timer): void {
+    clearTimeout(timer.handle);
+    this.timers.delete(timer);
+  }
+}
+
+/** A clock whose timers end with the process they belong to. */
+export class ProcessClock implements Clock {
+  private stopped = false;
+  private readonly cancels = new Set<Cancel>();
+
+  constructor(private readonly clock: Clock) {}
+
+  now(): number {
+    return this.clock.now();
+  }
+
+  monotonic(): number {
+    return this.clock.monotonic();
+  }
+
+  after(delayMs: number, run: () => void): Cancel {
+    if (this.stopped) return () => {};
+    const cancel = this.clock.after(delayMs, () => {
+      this.cancels.delete(cancel);
+      run();
+    });
+    this.cancels.add(cancel);
+    return () => {
+      this.cancels.delete(cancel);
+      cancel();
+    };
+  }
+
+  stop(): void {
+    this.stopped = true;
+    for (const cancel of this.cancels) cancel();
+    this.cancels.clear();
+  }
+}
