@@ -1,3 +1,4 @@
+import type { Db } from '@slatedb/uniffi';
 import { HoldfastError } from '../errors';
 import type { ShardStore, StateStore } from '../ports';
 import { ShardSession } from './shard-session';
@@ -9,6 +10,8 @@ export interface SlateStoreOptions {
   readonly url: string;
   /** Names the store in messages; must hold no secrets. Default: `url` without query and credentials. */
   readonly location?: string;
+  /** How long a shard may take to open, in milliseconds. Default: 60,000. */
+  readonly openTimeoutMs?: number;
   /** Called once, after everything was closed. */
   readonly onClose?: () => Promise<void>;
 }
@@ -57,11 +60,10 @@ export class SlateStateStore implements StateStore {
   async open(shard: number): Promise<ShardStore> {
     if (this.closing !== undefined) throw new HoldfastError('CLOSED', `${this.location} was closed.`);
     const session = new ShardSession(`${this.location}, shard ${shard}`);
-    const database = await openDatabase(this.library, this.objects, `shard-${shard}`, this.isLocal).catch(
-      (cause: unknown) => {
-        throw slateFailure(cause, session, 'It cannot be opened');
-      },
-    );
+    const opening = openDatabase(this.library, this.objects, `shard-${shard}`, this.isLocal);
+    const database = await this.withinTime(opening).catch((cause: unknown) => {
+      throw slateFailure(cause, session, 'It cannot be opened');
+    });
     const opened = new SlateShardStore(this.library, database, session, (closed) => this.openShards.delete(closed));
     try {
       await opened.takeEpoch();
@@ -76,6 +78,31 @@ export class SlateStateStore implements StateStore {
   close(): Promise<void> {
     this.closing ??= this.closeAll();
     return this.closing;
+  }
+
+  /** SlateDB repeats failed requests for ever, also those that were refused for wrong credentials. */
+  private async withinTime(opening: Promise<Db>): Promise<Db> {
+    const timeoutMs = this.options.openTimeoutMs ?? 60_000;
+    let late = false;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        late = true;
+        const advice = 'check the endpoint, the bucket and the credentials';
+        reject(new Error(`the object store gave no useful answer within ${timeoutMs} ms; ${advice}`));
+      }, timeoutMs);
+    });
+    const giveUp = async (database: Db) => {
+      if (!late) return;
+      await database.shutdown().catch(() => {});
+      database.dispose();
+    };
+    opening.then(giveUp, () => {});
+    try {
+      return await Promise.race([opening, timeout]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   private async closeAll(): Promise<void> {
