@@ -12,7 +12,7 @@ import { Exchange } from './exchange';
 import { type FlowOutputEntry, type FlowResult, failureOf, onlyOutput, outputsOf } from './flow-outcome';
 import { type HistoryEvent, historyEvent } from './history-event';
 import type { CallOptions, RequestOptions } from './settings';
-import type { StartArguments, StartOptions } from './start-options';
+import { type ConfigOptions, lowerConfig, type StartArguments, type StartOptions } from './start-options';
 
 export interface ClientParts {
   /** Names this process; new for each. */
@@ -78,10 +78,7 @@ export class Client {
       reuse: idReuse ?? 'reject',
       startDelayMs: startDelay === undefined ? 0 : durationMs(startDelay, 'startDelay'),
       ...(timeout !== undefined && { timeoutMs: timeout === null ? null : durationMs(timeout, 'timeout') }),
-      config: {
-        ...(durability && { durability }),
-        ...(retention !== undefined && { retentionMs: durationMs(retention, 'retention') }),
-      },
+      config: lowerConfig({ durability, retention }),
     };
     checkReuse(settings.reuse);
     const command: ClientCommand = {
@@ -222,6 +219,17 @@ export class Client {
       { kind: 'skipTimer', ...identity, execution: stepExecutionId, timer: timer ?? null },
       call,
     );
+  }
+
+  /**
+   * Changes settings of a running Flow, for methods scheduled later (F9). Throws `FLOW_NOT_ACTIVE`, `FLOW_NOT_FOUND`,
+   * `INVALID_DURATION`.
+   */
+  async updateConfig(flowId: string, config: ConfigOptions, options: RequestOptions = {}): Promise<void> {
+    const { requestId, ...call } = options;
+    const lowered = lowerConfig(config);
+    const identity = this.identity(requestId, ['updateConfig', lowered]);
+    await this.request(flowId, { kind: 'updateConfig', ...identity, config: lowered }, call);
   }
 
   /**

@@ -1,12 +1,31 @@
 import type { FlowInput } from '../authoring';
 import type { Nothing } from '../authoring/storable';
 import type { IdReuse } from '../core';
-import type { Durability } from '../plan';
-import type { Duration } from '../values/duration';
+import { HoldfastError } from '../errors';
+import type { Durability, FlowConfig } from '../plan';
+import { type Duration, durationMs } from '../values/duration';
 import type { InitialAttribute } from './attribute-values';
 import type { RequestOptions } from './settings';
 
-export interface StartOptions extends RequestOptions {
+/** Settings of one run, in place of its Flow's (F9). */
+export interface ConfigOptions {
+  /** [the Flow's] (P1) */
+  readonly durability?: Durability | undefined;
+  /** [the Flow's] (N5) */
+  readonly retention?: Duration | undefined;
+}
+
+export function lowerConfig({ durability, retention }: ConfigOptions): Partial<FlowConfig> {
+  if (durability !== undefined && durability !== 'SYNC' && durability !== 'ASYNC') {
+    throw new HoldfastError('INVALID_ARGUMENT', `durability is SYNC or ASYNC, not ${JSON.stringify(durability)}.`);
+  }
+  return {
+    ...(durability && { durability }),
+    ...(retention !== undefined && { retentionMs: durationMs(retention, 'retention') }),
+  };
+}
+
+export interface StartOptions extends RequestOptions, ConfigOptions {
   /** Whether a flowId that was used before may be used again [`reject`] (F4). */
   readonly idReuse?: IdReuse;
   /** Accept the Flow now and run its start Step later [0] (F6). */
@@ -15,10 +34,6 @@ export interface StartOptions extends RequestOptions {
   readonly timeout?: Duration | null;
   /** Values of Attributes that the first Step sees (F8). */
   readonly attributes?: readonly InitialAttribute[];
-  /** [the Flow's] (P1) */
-  readonly durability?: Durability;
-  /** [the Flow's] (N5) */
-  readonly retention?: Duration;
 }
 
 /** The input of a Flow, left out or undefined where it takes none, and options. */

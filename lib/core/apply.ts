@@ -1,5 +1,5 @@
-import type { Event, FlowStarted, Staged, StepScheduled, WaitForCompleted, WaitSatisfied } from './event';
-import type { Call, Execution, LockClaim } from './execution';
+import type { CallTerms, Event, FlowStarted, Staged, StepScheduled, WaitForCompleted, WaitSatisfied } from './event';
+import type { Call, Execution } from './execution';
 import type { Payload } from './payload';
 import { RunState } from './run-state';
 
@@ -32,6 +32,9 @@ export function apply(run: RunState, event: Event): void {
   switch (event.kind) {
     case 'FlowStarted':
       throw new TypeError('FlowStarted begins a run and is not applied to one');
+    case 'ConfigChanged':
+      run.head = { ...run.head, config: event.config };
+      return;
     case 'StepScheduled':
       return schedule(run, event);
     case 'StepDue': {
@@ -59,7 +62,6 @@ export function apply(run: RunState, event: Event): void {
         attempt: event.attempt,
         token: event.token,
         worker: event.worker,
-        durability: event.durability,
         since: event.at,
         firstAt: run.executions.get(event.execution)!.call!.firstAt ?? event.at,
         snapshot: run.executions.get(event.execution)!.call!.snapshot ?? run.head.events,
@@ -96,7 +98,7 @@ export function apply(run: RunState, event: Event): void {
       return beginWait(run, event);
     case 'WaitForProceeded': {
       const execution = run.executions.get(event.execution)!;
-      const call = newCall(run, 'execute', event.locks, event.at, event.startBy);
+      const call = newCall(run, event.call, event.at);
       return run.setExecution({ ...execution, call, waitFailed: event.failure });
     }
     case 'WaitSatisfied':
@@ -110,7 +112,7 @@ export function apply(run: RunState, event: Event): void {
     case 'StepCancelled':
       return run.dropExecution(event.execution);
     case 'MessagePublished':
-      return run.addMessage({ id: event.messageId, address: event.address, value: event.value, at: event.at });
+      return run.addMessage(event.messageId, event.address, event.value, event.at);
     case 'TimerSkipped': {
       const execution = run.executions.get(event.execution)!;
       const wait = execution.wait!;
@@ -131,7 +133,7 @@ function schedule(run: RunState, event: StepScheduled & { at: number }): void {
   const { counters } = run.head;
   run.head = { ...run.head, counters: { ...counters, [event.step]: (counters[event.step] ?? 0) + 1 } };
   const seq = run.nextSeq();
-  const call = newCall(run, event.method, event.locks, event.at, event.startBy);
+  const call = newCall(run, event.call, event.at);
   run.setExecution({
     seq,
     id: event.execution,
@@ -148,15 +150,10 @@ function schedule(run: RunState, event: StepScheduled & { at: number }): void {
   });
 }
 
-function newCall(
-  run: RunState,
-  method: Call['method'],
-  locks: readonly LockClaim[],
-  at: number,
-  startBy: number | null,
-): Call {
+function newCall(run: RunState, { method, durability, locks, startBy }: CallTerms, at: number): Call {
   return {
     method,
+    durability,
     state: locks.length > 0 ? 'locked' : 'ready',
     issue: run.nextSeq(),
     attempt: 0,
@@ -167,7 +164,6 @@ function newCall(
     snapshot: null,
     token: null,
     worker: null,
-    durability: null,
     lastFailure: null,
     heartbeat: null,
     entered: false,
@@ -207,18 +203,24 @@ function beginWait(run: RunState, event: WaitForCompleted & { at: number }): voi
 function endWait(run: RunState, event: WaitSatisfied & { at: number }): void {
   const execution = run.executions.get(event.execution)!;
   const { conditions, candidates } = execution.wait!;
-  for (const [, keys] of event.messages) for (const key of keys) run.consumeMessage(key);
+  for (const [, keys] of event.messages) for (const key of keys) run.messages.consume(key);
   run.setExecution({
     ...execution,
     wait: null,
-    won: { conditions, candidate: candidates[event.candidate]!, messages: event.messages, fired: event.fired },
-    call: newCall(run, 'execute', event.locks, event.at, event.startBy),
+    won: {
+      at: run.head.events,
+      conditions,
+      candidate: candidates[event.candidate]!,
+      messages: event.messages,
+      fired: event.fired,
+    },
+    call: newCall(run, event.call, event.at),
   });
 }
 
 function applyStaged(run: RunState, staged: Staged, execution: string, method: string, at: number): void {
   for (const [address, value] of staged.attributes) run.writeAttribute(address, value);
   staged.publishes.forEach(([address, value], i) => {
-    run.addMessage({ id: `${execution}/${method}/${i}`, address, value, at });
+    run.addMessage(`${execution}/${method}/${i}`, address, value, at);
   });
 }

@@ -19,8 +19,7 @@ export function claim(turn: Turn, command: ClaimCommand): void {
     return;
   }
   const call = execution.call!;
-  const { durability, timeoutMs } = methodPlan(turn.plan, execution, call.method);
-  const resolved = durability ?? turn.run.head.config.durability;
+  const { timeoutMs } = methodPlan(turn.plan, execution, call.method);
   turn.emit({
     kind: 'AttemptStarted',
     execution: execution.id,
@@ -29,11 +28,11 @@ export function claim(turn: Turn, command: ClaimCommand): void {
     token: command.token,
     worker: command.worker,
     plan: turn.plan.fingerprint,
-    durability: resolved,
+    durability: call.durability,
     dueAt: turn.now + timeoutMs,
   });
   const task = taskOf(turn.run, turn.plan, turn.run.executions.get(execution.id)!);
-  turn.effects.push({ kind: 'handOut', worker: command.worker, durability: resolved, task });
+  turn.effects.push({ kind: 'handOut', worker: command.worker, durability: call.durability, task });
 }
 
 function claimable(turn: Turn, command: ClaimCommand): Execution | undefined {
@@ -63,7 +62,7 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution): Tas
     input: execution.input === null ? null : run.payloadOf(execution.input),
     from: execution.from,
     attributes: (step?.attributes ?? []).flatMap((name) => attributeValues(run, name, execution)),
-    channels: (step?.channels ?? []).flatMap((name) => pendingOf(run, name)),
+    channels: pendingOf(run, step?.channels ?? [], call.snapshot!),
     received: (execution.won?.messages ?? []).map(([condition, keys]) => {
       const spec = wonConditions[condition]!;
       return [spec.kind === 'channel' ? spec.address : '', keys.map((key) => run.messages.get(key)!.value)] as const;
@@ -83,28 +82,29 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution): Tas
 function attributeValues(run: RunState, name: string, execution: Execution): (readonly [string, Payload])[] {
   const call = execution.call!;
   const lockedKeys = call.locks.filter(({ address }) => nameOf(address) === name && keyOf(address) !== undefined);
-  const addresses = lockedKeys.length > 0 ? lockedKeys.map(({ address }) => address) : (run.addresses.get(name) ?? []);
+  const addresses = lockedKeys.length > 0 ? lockedKeys.map(({ address }) => address) : run.attributes.addressesOf(name);
   const values: (readonly [string, Payload])[] = [];
   for (const address of addresses) {
-    const value = run.readAttribute(address, call.snapshot!);
+    const value = run.attributes.read(address, call.snapshot!);
     if (value !== undefined) values.push([address, value]);
   }
   return values;
 }
 
-function pendingOf(run: RunState, name: string): PendingMessages[] {
+function pendingOf(run: RunState, names: readonly string[], snapshot: number): PendingMessages[] {
   const pending: PendingMessages[] = [];
-  for (const [address, queue] of run.queues) {
-    if (nameOf(address) !== name) continue;
+  if (names.length === 0) return pending;
+  for (const [address, keys] of run.unreadAt(snapshot)) {
+    if (!names.includes(nameOf(address))) continue;
     const first: Payload[] = [];
     let bytes = 0;
-    for (const key of queue) {
+    for (const key of keys) {
       const { value } = run.messages.get(key)!;
       bytes += value.length;
       if (first.length === peekMessages || (first.length > 0 && bytes > peekBytes)) break;
       first.push(value);
     }
-    pending.push({ address, size: queue.size, first });
+    pending.push({ address, size: keys.size, first });
   }
   return pending;
 }

@@ -9,6 +9,7 @@ export type Command =
   | PublishCommand
   | StopCommand
   | SkipTimerCommand
+  | UpdateConfigCommand
   | ClaimCommand
   | ResultCommand
   | DueCommand
@@ -61,6 +62,14 @@ export interface SkipTimerCommand {
   readonly execution: string;
   /** Id of the timer, or null where the wait has only one. */
   readonly timer: string | null;
+}
+
+/** Changes the settings of a running Flow; applies to methods scheduled later (F9). */
+export interface UpdateConfigCommand {
+  readonly kind: 'updateConfig';
+  readonly requestId: string;
+  readonly digest: string;
+  readonly config: Partial<FlowConfig>;
 }
 
 /** A worker wants to run a call: the answer is the hand-out. `token` is made by the engine, new each time (X4). */

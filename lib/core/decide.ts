@@ -2,6 +2,7 @@ import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
 import { claim } from './claim';
 import type { Command } from './command';
+import { skipTimer, stop, updateConfig } from './control';
 import { due, heartbeat, workerGone } from './due';
 import type { Effect } from './effect';
 import type { Event } from './event';
@@ -11,7 +12,6 @@ import { checkRepeat } from './repeat';
 import { result } from './result';
 import { settle } from './settle';
 import { start } from './start';
-import { skipTimer, stop } from './stop';
 import { Turn } from './turn';
 
 export interface Decided {
@@ -52,6 +52,8 @@ function act(turn: Turn, command: Command): void {
       return stop(turn, command);
     case 'skipTimer':
       return skipTimer(turn, command);
+    case 'updateConfig':
+      return updateConfig(turn, command);
     case 'claim':
       return claim(turn, command);
     case 'result':

@@ -8,6 +8,7 @@ export type Event = { readonly at: number } & EventBody;
 
 export type EventBody =
   | FlowStarted
+  | ConfigChanged
   | StepScheduled
   | StepDue
   | LocksGranted
@@ -37,18 +38,31 @@ export interface FlowStarted {
   readonly attributes: readonly AttributeWrite[];
 }
 
+/** Applies to methods scheduled from here on (F9). */
+export interface ConfigChanged {
+  readonly kind: 'ConfigChanged';
+  readonly config: FlowConfig;
+}
+
 export interface StepScheduled {
   readonly kind: 'StepScheduled';
   readonly execution: string;
   readonly step: string;
-  readonly method: MethodName;
+  readonly call: CallTerms;
   readonly input: Payload | null;
   readonly from: ScheduledBy;
   readonly overrides: StepOverrides | null;
   readonly recovery: RecoveryRecord | null;
-  readonly locks: readonly LockClaim[];
   /** Not before this time (F6); null: at once. */
   readonly notBefore: number | null;
+}
+
+/** What is settled for a method call when it is scheduled, and holds for all its attempts. */
+export interface CallTerms {
+  readonly method: MethodName;
+  readonly durability: Durability;
+  readonly locks: readonly LockClaim[];
+  /** By when a worker must have taken it; null: any time, or not ready yet. */
   readonly startBy: number | null;
 }
 
@@ -132,8 +146,7 @@ export interface WaitForProceeded {
   readonly kind: 'WaitForProceeded';
   readonly execution: string;
   readonly failure: Failure;
-  readonly locks: readonly LockClaim[];
-  readonly startBy: number | null;
+  readonly call: CallTerms;
 }
 
 export interface WaitSatisfied {
@@ -142,8 +155,7 @@ export interface WaitSatisfied {
   readonly candidate: number;
   readonly messages: readonly (readonly [condition: number, keys: readonly string[]])[];
   readonly fired: readonly number[];
-  readonly locks: readonly LockClaim[];
-  readonly startBy: number | null;
+  readonly call: CallTerms;
 }
 
 export type DecisionKind = 'goTo' | 'gracefulComplete' | 'forceComplete' | 'forceFail' | 'deadEnd';

@@ -63,8 +63,8 @@ export interface Call {
   readonly snapshot: number | null;
   readonly token: string | null;
   readonly worker: string | null;
-  /** As resolved for the attempt that is running (P1). */
-  readonly durability: Durability | null;
+  /** As resolved when the call was scheduled (P1). */
+  readonly durability: Durability;
   readonly lastFailure: Failure | null;
   /** What the latest heartbeat said that is known (X3). */
   readonly heartbeat: Kept | null;
@@ -100,6 +100,8 @@ export interface WaitState {
 }
 
 export interface Won {
+  /** Number of the event. */
+  readonly at: number;
   readonly conditions: readonly ConditionSpec[];
   readonly candidate: readonly number[];
   /** Message keys that each winning Channel condition consumed. */

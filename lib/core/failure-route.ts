@@ -7,7 +7,7 @@ import type { FailKind } from './event';
 import type { Execution, Progress } from './execution';
 import type { Payload } from './payload';
 import { lotOf, methodPlan, nextRetryAt } from './policy';
-import { checkMovement, claimsForExecute, nextExecutionId, scheduleStep, startByOf } from './step';
+import { callTerms, checkMovement, claimsForExecute, nextExecutionId, scheduleStep } from './step';
 import type { Turn } from './turn';
 
 export interface AttemptFailure {
@@ -61,12 +61,14 @@ function route(
   if (method === 'waitFor' && (overrides?.onWaitForFailure ?? step?.onWaitForFailure) === 'proceed') {
     const locks = claimsForExecute(turn, execution);
     if (Array.isArray(locks)) {
-      const startBy = startByOf(turn, execution, 'execute', locks);
-      turn.emit({ kind: 'WaitForProceeded', execution: execution.id, failure, locks, startBy });
+      const call = callTerms(turn, execution, 'execute', locks);
+      turn.emit({ kind: 'WaitForProceeded', execution: execution.id, failure, call });
       return;
     }
   }
-  const progress = progressOf(turn, execution, method, entered);
+  // An ASYNC start may have been lost unseen (X9).
+  const started = entered || execution.call?.durability === 'ASYNC';
+  const progress: Progress = started ? 'NOT_COMPLETED' : 'NOT_STARTED';
   const recovery = method === 'execute' ? recoveryOf(turn, execution) : null;
   if (recovery) {
     const id = nextExecutionId(turn, recovery.step);
@@ -77,12 +79,6 @@ function route(
   }
   turn.emit({ kind: 'StepFailed', execution: execution.id, failure, attempts, progress, recovery: null });
   failRun(turn, failKind, failure);
-}
-
-/** `NOT_STARTED` only where no attempt can have entered the handler; an ASYNC start may have been lost unseen (X9). */
-function progressOf(turn: Turn, execution: Execution, method: MethodName, entered: boolean): Progress {
-  const durability = methodPlan(turn.plan, execution, method).durability ?? turn.run.head.config.durability;
-  return entered || durability === 'ASYNC' ? 'NOT_COMPLETED' : 'NOT_STARTED';
 }
 
 /** The movement to the recovery Step, with the same input; null where there is none or it cannot be scheduled (X8). */

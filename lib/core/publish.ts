@@ -21,7 +21,7 @@ export function publish(turn: Turn, command: PublishCommand): void {
       );
     }
     for (const { address } of fresh) checkChannel(turn.plan, address);
-    if (run.messages.size + fresh.length > limits.unreadMessages) {
+    if (run.tables.messages.size + fresh.length > limits.unreadMessages) {
       throw new HoldfastError('LIMIT_EXCEEDED', `More than ${limits.unreadMessages} messages would be unread.`, {
         where: flow.head.flowId,
       });

@@ -144,7 +144,7 @@ function checkDecision(turn: Turn, { decision }: Decided): void {
 
 function checkStaged(turn: Turn, execution: Execution, staged: Staged): void {
   atMost(staged.publishes.length, limits.publishesPerCall, 'messages in one call');
-  atMost(turn.run.messages.size + staged.publishes.length, limits.unreadMessages, 'unread messages');
+  atMost(turn.run.tables.messages.size + staged.publishes.length, limits.unreadMessages, 'unread messages');
   for (const [address] of staged.publishes) checkChannel(turn.plan, address);
   for (const [address] of staged.attributes) {
     checkAttribute(turn.plan, address);

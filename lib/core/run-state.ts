@@ -1,11 +1,14 @@
 import type { FlowConfig } from '../plan';
 import type { Failure } from '../values';
+import { type AttributeRow, AttributeValues } from './attribute-values';
 import { DueQueue } from './due-queue';
 import type { ClosedStatus, FailKind } from './event';
 import type { Execution, Kept } from './execution';
 import { limits } from './limits';
 import { LockTable } from './lock-table';
-import { type Address, nameOf, type Payload } from './payload';
+import { MessageQueues, type MessageRow } from './message-queues';
+import type { Address, Payload } from './payload';
+import { Snapshots } from './snapshots';
 import { type Row, Table } from './table';
 
 /** The scalars of a run; always in its head record. */
@@ -30,18 +33,6 @@ export interface RunHead {
   readonly counters: Readonly<Record<string, number>>;
   /** A branch has asked for graceful completion (D2). */
   readonly completing: boolean;
-}
-
-export interface AttributeRow extends Row {
-  /** Oldest first. A version is the number of the event that wrote it; null: deleted. Old ones stay while a call sees them. */
-  readonly versions: readonly (readonly [version: number, value: Payload | null])[];
-}
-
-export interface MessageRow extends Row {
-  readonly id: string;
-  readonly address: Address;
-  readonly value: Payload;
-  readonly at: number;
 }
 
 export interface OutputRow extends Row {
@@ -80,10 +71,10 @@ const keptInline = 1_024;
  */
 export class RunState {
   readonly executions: Table<Execution>;
-  readonly attributes: Table<AttributeRow>;
-  readonly messages: Table<MessageRow>;
   readonly outputs: Table<OutputRow>;
-  readonly blobs: Table<BlobRow>;
+  readonly attributes: AttributeValues;
+  readonly messages: MessageQueues;
+  private readonly blobs: Table<BlobRow>;
 
   /** Calls that a worker may take, in the order in which they became ready. */
   readonly ready = new Set<string>();
@@ -93,36 +84,29 @@ export class RunState {
   readonly due = new DueQueue();
   /** Newest heartbeat value received per token of a running attempt; lost with its owner (X3). */
   readonly heartbeats = new Map<string, Payload | null>();
-  /** Addresses of the values there are per Attribute name: one for a plain Attribute, one an entry for a map. */
-  readonly addresses = new Map<string, Set<Address>>();
-  /** Unread messages per Channel address, oldest first. */
-  readonly queues = new Map<Address, Set<string>>();
   /** Executions that wait on a Channel address, first come first. */
   readonly waiters = new Map<Address, Set<string>>();
-  /** Snapshots that calls still see, with how many calls see each; ascending. */
-  private readonly snapshots = new Map<number, number>();
-  private readonly manyVersions = new Set<Address>();
+  private readonly snapshots = new Snapshots();
 
   constructor(
     public head: RunHead,
     readonly tables: RunTables = emptyTables(),
   ) {
     this.executions = tables.executions;
-    this.attributes = tables.attributes;
-    this.messages = tables.messages;
     this.outputs = tables.outputs;
     this.blobs = tables.blobs;
-    this.rebuildIndexes();
+    this.attributes = new AttributeValues(tables.attributes, this.snapshots);
+    const byIssue = [...this.executions.values()].sort((a, b) => issueOf(a) - issueOf(b));
+    const consumed = new Set(byIssue.flatMap(({ won }) => (won?.messages ?? []).flatMap(([, keys]) => keys)));
+    this.messages = new MessageQueues(tables.messages, this.snapshots, consumed);
+    for (const execution of byIssue) {
+      if (execution.call?.snapshot != null) this.snapshots.keep(execution.call.snapshot);
+      this.index(execution);
+    }
   }
 
   get isOpen(): boolean {
     return this.head.status === 'running';
-  }
-
-  get unread(): number {
-    let count = 0;
-    for (const queue of this.queues.values()) count += queue.size;
-    return count;
   }
 
   /** The next number for a row, an issue or a message. */
@@ -136,7 +120,7 @@ export class RunState {
     const before = this.executions.get(after.id);
     this.executions.set(after.id, after);
     // Kept first and let go last: a snapshot that lives on must not lose its versions in between.
-    if (after.call?.snapshot != null) this.keepSnapshot(after.call.snapshot);
+    if (after.call?.snapshot != null) this.snapshots.keep(after.call.snapshot);
     if (before) this.unindex(before);
     this.index(after);
     if (before?.call?.snapshot != null) this.releaseSnapshot(before.call.snapshot);
@@ -158,23 +142,22 @@ export class RunState {
     this.dropKept(before.input);
     this.dropKept(before.call?.heartbeat ?? null);
     for (const local of Object.values(before.locals)) this.dropKept(local);
-    for (const [, keys] of before.won?.messages ?? []) for (const key of keys) this.messages.delete(key);
+    for (const [, keys] of before.won?.messages ?? [])
+      for (const key of keys) this.messages.retire(key, before.won!.at);
   }
 
-  addMessage(message: Omit<MessageRow, 'seq'>): void {
-    const seq = this.nextSeq();
-    const key = `${seq}`;
-    this.messages.set(key, { seq, ...message });
-    this.enqueue(message.address, key);
+  addMessage(id: string, address: Address, value: Payload, at: number): void {
+    this.messages.add({ seq: this.nextSeq(), id, address, value, at, born: this.head.events, consumedAt: null });
   }
 
-  /** Takes a message out of its queue; its row goes with the execution that consumed it. */
-  consumeMessage(key: string): void {
-    const message = this.messages.get(key);
-    if (!message) return;
-    const queue = this.queues.get(message.address);
-    queue?.delete(key);
-    if (queue?.size === 0) this.queues.delete(message.address);
+  /** Unread messages per address as they were at a snapshot; cheap for the latest. */
+  unreadAt(snapshot: number): Iterable<readonly [Address, ReadonlySet<string>]> {
+    if (snapshot === this.head.events) return this.messages.allUnread();
+    const consumedAt = new Map<string, number>();
+    for (const { won } of this.executions.values()) {
+      for (const [, keys] of won?.messages ?? []) for (const key of keys) consumedAt.set(key, won!.at);
+    }
+    return this.messages.unreadAt(snapshot, consumedAt);
   }
 
   addOutput(execution: string, value: Payload): void {
@@ -199,35 +182,7 @@ export class RunState {
   }
 
   writeAttribute(address: Address, value: Payload | null): void {
-    const row = this.attributes.get(address);
-    const versions = this.seen([...(row?.versions ?? []), [this.head.events, value]]);
-    this.storeVersions(address, row?.seq ?? this.nextSeq(), versions);
-  }
-
-  /** The value at a snapshot, or the latest; undefined where there is none. */
-  readAttribute(address: Address, snapshot = Number.POSITIVE_INFINITY): Payload | undefined {
-    const versions = this.attributes.get(address)?.versions ?? [];
-    for (let i = versions.length - 1; i >= 0; i--) if (versions[i]![0] <= snapshot) return versions[i]![1] ?? undefined;
-    return undefined;
-  }
-
-  private rebuildIndexes(): void {
-    const byIssue = [...this.executions.values()].sort((a, b) => issueOf(a) - issueOf(b));
-    for (const execution of byIssue) {
-      if (execution.call?.snapshot != null) this.keepSnapshot(execution.call.snapshot);
-      this.index(execution);
-    }
-    const consumed = new Set<string>();
-    for (const { won } of byIssue)
-      for (const [, keys] of won?.messages ?? []) for (const key of keys) consumed.add(key);
-    for (const [key, message] of this.messages.entries()) if (!consumed.has(key)) this.enqueue(message.address, key);
-    for (const [address, row] of this.attributes.entries()) this.indexAttribute(address, row.versions);
-  }
-
-  private enqueue(address: Address, key: string): void {
-    const queue = this.queues.get(address);
-    if (queue) queue.add(key);
-    else this.queues.set(address, new Set([key]));
+    this.attributes.write(address, value, this.head.events, () => this.nextSeq());
   }
 
   private index(execution: Execution): void {
@@ -263,48 +218,10 @@ export class RunState {
     }
   }
 
-  private keepSnapshot(snapshot: number): void {
-    this.snapshots.set(snapshot, (this.snapshots.get(snapshot) ?? 0) + 1);
-  }
-
   private releaseSnapshot(snapshot: number): void {
-    const count = this.snapshots.get(snapshot)! - 1;
-    if (count > 0) {
-      this.snapshots.set(snapshot, count);
-      return;
-    }
-    this.snapshots.delete(snapshot);
-    for (const address of [...this.manyVersions]) {
-      const row = this.attributes.get(address)!;
-      const versions = this.seen(row.versions);
-      if (versions.length < row.versions.length) this.storeVersions(address, row.seq, versions);
-    }
-  }
-
-  /** The latest version and those that a snapshot still sees. */
-  private seen(versions: AttributeRow['versions']): AttributeRow['versions'] {
-    return versions.filter(([version], i) => {
-      const next = versions[i + 1];
-      if (!next) return true;
-      for (const snapshot of this.snapshots.keys()) if (snapshot >= version && snapshot < next[0]) return true;
-      return false;
-    });
-  }
-
-  private storeVersions(address: Address, seq: number, versions: AttributeRow['versions']): void {
-    const gone = versions.length === 1 && versions[0]![1] === null;
-    if (gone) this.attributes.delete(address);
-    else this.attributes.set(address, { seq, versions });
-    this.indexAttribute(address, gone ? [] : versions);
-  }
-
-  private indexAttribute(address: Address, versions: AttributeRow['versions']): void {
-    if (versions.length > 1) this.manyVersions.add(address);
-    else this.manyVersions.delete(address);
-    const name = nameOf(address);
-    const addresses = this.addresses.get(name) ?? new Set();
-    if (versions.length > 0) this.addresses.set(name, addresses.add(address));
-    else addresses.delete(address);
+    if (!this.snapshots.release(snapshot)) return;
+    this.attributes.prune();
+    this.messages.prune();
   }
 }
 

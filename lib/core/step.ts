@@ -2,6 +2,7 @@ import { HoldfastError } from '../errors';
 import type { FlowPlan, MethodName } from '../plan';
 import type { MovementRequest } from './command';
 import type { ReadyEffect } from './effect';
+import type { CallTerms } from './event';
 import type { Execution, LockClaim, RecoveryRecord, ScheduledBy } from './execution';
 import { claimsOf } from './lock';
 import type { Payload } from './payload';
@@ -24,14 +25,12 @@ export function scheduleStep(
     kind: 'StepScheduled',
     execution: id,
     step,
-    method,
+    call: callTerms(turn, movement, method, locks, notBefore !== null),
     input,
     from,
     overrides,
     recovery,
-    locks,
     notBefore,
-    startBy: notBefore === null ? startByOf(turn, movement, method, locks) : null,
   });
   return id;
 }
@@ -71,6 +70,18 @@ export function claimsForExecute(turn: Turn, execution: Execution): LockClaim[] 
     if (error instanceof HoldfastError) return error;
     throw error;
   }
+}
+
+/** What is settled when a call is scheduled: its durability is that of this moment (P1, F9). */
+export function callTerms(
+  turn: Turn,
+  execution: Pick<Execution, 'step' | 'overrides'>,
+  method: MethodName,
+  locks: readonly LockClaim[],
+  delayed = false,
+): CallTerms {
+  const durability = methodPlan(turn.plan, execution, method).durability ?? turn.run.head.config.durability;
+  return { method, durability, locks, startBy: delayed ? null : startByOf(turn, execution, method, locks) };
 }
 
 /** By when a worker must have taken a call that is ready from now on; null: any time, or it is still to get its locks. */

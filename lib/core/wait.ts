@@ -2,7 +2,7 @@ import type { ConditionSpec, Execution, WaitState } from './execution';
 import { routeDefinition } from './failure-route';
 import type { Address } from './payload';
 import type { RunState } from './run-state';
-import { claimsForExecute, startByOf } from './step';
+import { callTerms, claimsForExecute } from './step';
 import type { Turn } from './turn';
 
 /** Moves every wait on to `execute` that something in this turn may have satisfied. True if one was. */
@@ -15,7 +15,7 @@ export function satisfyWaits(turn: Turn): boolean {
   turn.arrivedOn.clear();
   for (const address of arrived) {
     for (const id of [...(turn.run.waiters.get(address) ?? [])]) {
-      if (!turn.run.queues.has(address)) break;
+      if (!turn.run.messages.unread(address)) break;
       moved = tryWait(turn, id) || moved;
     }
   }
@@ -50,8 +50,7 @@ function win(turn: Turn, execution: Execution, candidate: number, taken: Taken):
     candidate,
     messages: taken.messages,
     fired: taken.fired,
-    locks: claims,
-    startBy: startByOf(turn, execution, 'execute', claims),
+    call: callTerms(turn, execution, 'execute', claims),
   });
   return true;
 }
@@ -71,7 +70,7 @@ function evaluate(run: RunState, wait: WaitState, candidate: readonly number[], 
     }
   }
   for (const [address, conditions] of perChannel) {
-    const queue = run.queues.get(address);
+    const queue = run.messages.unread(address);
     let spare = (queue?.size ?? 0) - conditions.reduce((sum, { condition }) => sum + condition.min, 0);
     if (spare < 0) return undefined;
     // Minimums are reserved first; what is left is given in order of declaration (W4).

@@ -1,4 +1,12 @@
-import type { PublishCommand, ResultCommand, SkipTimerCommand, StartCommand, StopCommand, Task } from '../core';
+import type {
+  PublishCommand,
+  ResultCommand,
+  SkipTimerCommand,
+  StartCommand,
+  StopCommand,
+  Task,
+  UpdateConfigCommand,
+} from '../core';
 import type { ErrorCode } from '../errors';
 import type { FlowPlan } from '../plan';
 import type { Dispatch, Inbox } from '../ports';
@@ -6,7 +14,7 @@ import type { Dispatch, Inbox } from '../ports';
 /** What the owner of a shard receives. */
 export type ToShard = Request | Read | Result | Beat | Introduce | Leave;
 
-export type ClientCommand = StartCommand | PublishCommand | StopCommand | SkipTimerCommand;
+export type ClientCommand = StartCommand | PublishCommand | StopCommand | SkipTimerCommand | UpdateConfigCommand;
 
 /** A client's command; answered after all it saw is durable (P4). */
 export interface Request {

@@ -64,7 +64,7 @@ export function describeRun(run: RunState): RunDescription {
     events: head.events,
     completing: head.completing,
     steps: [...run.executions.values()].slice(0, describedSteps).map(describeStep),
-    unread: [...run.queues].map(([address, queue]) => ({
+    unread: [...run.messages.allUnread()].map(([address, queue]) => ({
       channel: nameOf(address),
       key: keyOf(address),
       messages: queue.size,
@@ -115,8 +115,8 @@ export function outcomeOf(run: RunState): Outcome {
 
 export function attributesOf(run: RunState): (readonly [Address, Payload])[] {
   const values: (readonly [Address, Payload])[] = [];
-  for (const address of run.attributes.keys()) {
-    const value = run.readAttribute(address);
+  for (const address of run.attributes.all()) {
+    const value = run.attributes.read(address);
     if (value !== undefined) values.push([address, value]);
   }
   return values;

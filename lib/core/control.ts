@@ -1,6 +1,6 @@
 import { HoldfastError } from '../errors';
 import { closeRun } from './close';
-import type { SkipTimerCommand, StopCommand } from './command';
+import type { SkipTimerCommand, StopCommand, UpdateConfigCommand } from './command';
 import type { Turn } from './turn';
 
 /** Closes the run as the client asked; the first stop wins (O3). On a closed run it changes nothing and says how it closed. */
@@ -32,6 +32,14 @@ export function skipTimer(turn: Turn, command: SkipTimerCommand): void {
   if (!wait!.skipped.includes(timers[0]!)) {
     turn.emit({ kind: 'TimerSkipped', execution: command.execution, condition: timers[0]! });
   }
+  turn.flow.remember(command.requestId, command.digest, null, turn.now);
+  turn.answer(null);
+}
+
+/** Changes the run's settings for what is scheduled from here on (F9). */
+export function updateConfig(turn: Turn, command: UpdateConfigCommand): void {
+  const run = openRun(turn, 'configure', false);
+  turn.emit({ kind: 'ConfigChanged', config: { ...run.head.config, ...command.config } });
   turn.flow.remember(command.requestId, command.digest, null, turn.now);
   turn.answer(null);
 }
