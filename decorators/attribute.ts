@@ -1,16 +1,17 @@
-import type { AttributeOptions, DurableAttribute, DurableAttributeMap, MustStore } from '../lib/authoring';
+import type { AttributeClass, AttributeOptions, AttributeValue, MustStore, Problem } from '../lib/authoring';
 import { recordAttribute } from '../lib/metadata';
 import type { LockMode } from '../lib/plan/plan';
 import type { LockDecorator } from './lock';
 
-type AttributeOf<T> = abstract new (...deps: any[]) => DurableAttribute<T> | DurableAttributeMap<T>;
 type Encoded<T> = AttributeOptions<T> & Required<Pick<AttributeOptions<T>, 'codec'>>;
 type Plain = AttributeOptions & { readonly codec?: undefined };
 
 /** A class decorator that checks that the value can be stored. */
-type PlainMark = <T>(target: AttributeOf<T> & MustStore<T, 'value'>) => void;
+type PlainMark = <A extends AttributeClass>(target: A & MustStore<AttributeValue<A>, 'value'>) => void;
 /** One that leaves that to the codec. */
-type EncodedMark<T> = (target: AttributeOf<T>) => void;
+type EncodedMark<T> = <A extends AttributeClass>(
+  target: A & ([AttributeValue<A>] extends [T] ? unknown : Problem<'the codec is for another type of value'>),
+) => void;
 
 /**
  * Marks a class that extends `DurableAttribute` or `DurableAttributeMap` (A1). The lock mode [none] is what the `execute` of
@@ -24,5 +25,5 @@ export function Attribute(lock?: LockMode | LockDecorator, options?: Plain): Pla
 export function Attribute(first?: LockMode | LockDecorator | AttributeOptions, second?: AttributeOptions) {
   const isOptions = typeof first === 'object' && first !== null;
   const lock = isOptions ? 'none' : typeof first === 'function' ? first.mode : (first ?? 'none');
-  return (target: AttributeOf<any>): void => recordAttribute(target, lock, (isOptions ? first : second) ?? {});
+  return (target: AttributeClass): void => recordAttribute(target, lock, (isOptions ? first : second) ?? {});
 }

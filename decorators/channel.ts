@@ -1,4 +1,4 @@
-import type { ChannelOptions, DurableChannel, DurableChannelMap, MustStore } from '../lib/authoring';
+import type { ChannelClass, ChannelMessage, ChannelOptions, MustStore } from '../lib/authoring';
 import { recordChannel } from '../lib/metadata';
 
 /**
@@ -6,7 +6,6 @@ import { recordChannel } from '../lib/metadata';
  * stored.
  */
 export function Channel(options: ChannelOptions = {}) {
-  return <T>(
-    target: (abstract new (...deps: any[]) => DurableChannel<T> | DurableChannelMap<T>) & MustStore<T, 'message'>,
-  ): void => recordChannel(target, options);
+  return <C extends ChannelClass>(target: C & MustStore<ChannelMessage<C>, 'message'>): void =>
+    recordChannel(target, options);
 }

@@ -124,7 +124,7 @@ export function to<S extends AnyStep>(step: S, ...input: InputArgs<InputOf<S>>):
 }
 
 /** Goes on to several Steps in parallel, at least one (D1). Throws `DEFINITION` for an empty list. */
-export function goToMany<M extends Movement>(first: M, ...rest: M[]): GoTo<StepOf<M>>;
+export function goToMany<const M extends readonly [Movement, ...Movement[]]>(...movements: M): GoTo<StepOf<M[number]>>;
 export function goToMany<M extends Movement>(movements: readonly M[]): GoTo<StepOf<M>>;
 export function goToMany(first: Movement | readonly Movement[], ...rest: Movement[]): GoTo {
   const movements = Array.isArray(first) ? [...first] : [first as Movement, ...rest];

@@ -28,7 +28,7 @@ export function checkMembers(flow: FlowDraft, report: Report): void {
     }
   }
   checkUnique(
-    flow.name,
+    type.name,
     'RPCs and Queries',
     firstOfEach(calls).map((mark) => ({
       name: mark.options?.name ?? String(mark.method),

@@ -36,19 +36,19 @@ export function checkFlow(flow: FlowDraft, report: Report): void {
   for (const channel of flow.channels) checkChannel(channel, report);
   checkMembers(flow, report);
   checkUnique(
-    flow.name,
+    type.name,
     'Steps',
     flow.steps.map((each) => named('@Step', each)),
     report,
   );
   checkUnique(
-    flow.name,
+    type.name,
     'Attributes',
     flow.attributes.map((each) => named('@Attribute', each)),
     report,
   );
   checkUnique(
-    flow.name,
+    type.name,
     'Channels',
     flow.channels.map((each) => named('@Channel', each)),
     report,
@@ -73,12 +73,12 @@ export function checkRegistry(flows: readonly LoweredFlow[], report: Report): vo
         report({
           code: 'INDEX_CONFLICT',
           where: `${type.name} @Attribute index`,
-          found: `'${kind}' for ${name} in ${draft.name}, and '${earlier.kind}' by ${earlier.type} in ${earlier.flow}`,
+          found: `'${kind}' for ${name} in ${draft.type.name}, and '${earlier.kind}' by ${earlier.type} in ${earlier.flow}`,
           expected: 'one kind of index for each Attribute name, as one search goes over all Flows (A4)',
           fix: 'Use the same kind, or give one of them another name.',
         });
       }
-      if (!earlier) indexed.set(name, { kind, flow: draft.name, type: type.name });
+      if (!earlier) indexed.set(name, { kind, flow: draft.type.name, type: type.name });
     }
   }
 }

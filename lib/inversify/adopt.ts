@@ -1,10 +1,14 @@
-import { decorate, injectable, injectFromHierarchy, type Newable } from 'inversify';
+import { decorate, injectable, type Newable } from 'inversify';
 import { readConstructor } from '../metadata';
 import type { Class } from '../ports';
 
 const injectableFlag = '@inversifyjs/core/classIsInjectableFlagReflectKey';
 const classMetadataKey = '@inversifyjs/core/classMetadataReflectKey';
 const designTypesKey = 'design:paramtypes';
+
+interface ClassMetadata {
+  readonly constructorArguments: unknown[];
+}
 
 /**
  * Gives inversify what it has to know of a class that the user did not mark `@injectable()`. Inversify reads only what a
@@ -13,13 +17,15 @@ const designTypesKey = 'design:paramtypes';
  */
 export function adoptClass(type: Class): void {
   if (Reflect.hasOwnMetadata(injectableFlag, type)) return;
-  const { owner } = readConstructor(type, undefined);
-  const inherited = owner !== type;
-  const annotated = inherited && Reflect.hasOwnMetadata(classMetadataKey, owner);
-  if (inherited && !annotated) {
-    const types: unknown = Reflect.getOwnMetadata(designTypesKey, owner);
-    if (types) Reflect.defineMetadata(designTypesKey, types, type);
-  }
+  const { owner, parameters } = readConstructor(type, undefined);
+  const types: unknown = Reflect.getOwnMetadata(designTypesKey, owner);
+  if (types && owner !== type) Reflect.defineMetadata(designTypesKey, types, type);
   decorate(injectable(), type as unknown as Newable);
-  if (annotated) decorate(injectFromHierarchy({ extendConstructorArguments: true }) as ClassDecorator, type as never);
+  if (owner === type) return;
+  const base: ClassMetadata | undefined = Reflect.getOwnMetadata(classMetadataKey, owner);
+  const own: ClassMetadata | undefined = Reflect.getOwnMetadata(classMetadataKey, type);
+  // What the user said with @inject, @named or @optional on the inherited constructor.
+  for (const { index, source } of parameters) {
+    if (source === 'inversify' && base && own) own.constructorArguments[index] = base.constructorArguments[index];
+  }
 }
