@@ -54,10 +54,10 @@ export abstract class DurableChannel<T> {
   /** Unread messages, from the snapshot plus staged publishes (C4). */
   get size(): number {
     const type = typeOf(this);
-    return currentInvocation(`${type.name}.size`).channels.pending(type, undefined).length;
+    return currentInvocation(`${type.name}.size`).channels.size(type, undefined);
   }
 
-  /** The first `count` unread messages, or all; consumes nothing (C4). */
+  /** The first `count` unread messages; consumes nothing. At most the first 100, and 256 KiB, can be seen (C4). */
   peek(count?: number): T[] {
     const type = typeOf(this);
     const pending = currentInvocation(`${type.name}.peek()`).channels.pending(type, undefined);
@@ -98,7 +98,7 @@ export abstract class DurableChannelMap<T> {
   /** Unread messages of one key. */
   size(key: string): number {
     const type = typeOf(this);
-    return currentInvocation(`${type.name}.size()`).channels.pending(type, entryKey(key, type)).length;
+    return currentInvocation(`${type.name}.size()`).channels.size(type, entryKey(key, type));
   }
 
   peek(key: string, count?: number): T[] {

@@ -24,7 +24,9 @@ export interface ChannelAccess {
   publish(type: Class, key: string | undefined, value: unknown): void;
   /** Messages which the wait of this execution consumed from the Channel, in order; `[]` if it did not win. */
   received(type: Class, key: string | undefined): unknown[];
-  /** Unread messages, from the snapshot plus staged publishes. */
+  /** How many messages are unread, from the snapshot plus staged publishes (C4). */
+  size(type: Class, key: string | undefined): number;
+  /** The first unread messages, at most 100 of them and 256 KiB. */
   pending(type: Class, key: string | undefined): unknown[];
 }
 
