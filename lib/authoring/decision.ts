@@ -1,4 +1,5 @@
 import { HoldfastError } from '../errors';
+import type { ChannelClass } from './channel';
 import type { MovementOptions } from './options';
 import type { MustStore } from './storable';
 import type { AnyStep, InputArgs, InputOf } from './types';
@@ -108,6 +109,22 @@ export class ForceFail extends Decision {
   }
 }
 
+/** Completes the Flow if Channels are empty, and else goes on (D5). */
+export class CompleteIfEmpty<O = any, S extends AnyStep = any> extends Decision {
+  declare readonly [answer]: O;
+  declare readonly [target]?: (step: S) => S;
+  readonly kind = 'completeIfEmpty';
+
+  constructor(
+    readonly channels: readonly ChannelClass[],
+    readonly hasOutput: boolean,
+    readonly output: unknown,
+    readonly otherwise: Movement,
+  ) {
+    super();
+  }
+}
+
 /** Ends the branch and nothing else (D4). */
 export class DeadEnd extends Decision {
   readonly kind = 'deadEnd';
@@ -161,6 +178,35 @@ export function forceComplete(...output: unknown[]): ForceComplete {
   return new ForceComplete(output.length > 0 && output[0] !== undefined, output[0]);
 }
 
+/**
+ * Completes the Flow with `output` if none of these Channels has an unread message, of a map under any key; else takes the
+ * movement `otherwise`. RPCs that have started are finished first; then the test and the close are one step against
+ * concurrent publishes, so that no message is left behind (D5).
+ */
+export function completeIfEmpty<O, M extends Movement>(
+  channels: readonly ChannelClass[],
+  output: O & MustStore<O, 'output'>,
+  otherwise: M,
+): CompleteIfEmpty<O, StepOf<M>> {
+  if (!Array.isArray(channels) || channels.length === 0) {
+    throw new HoldfastError('DEFINITION', 'completeIfEmpty was given no Channel.', {
+      where: 'completeIfEmpty',
+      fix: 'Give the classes of the Channels that have to be empty, e.g. [Approvals].',
+    });
+  }
+  if (!(otherwise instanceof Movement)) {
+    throw new HoldfastError(
+      'DEFINITION',
+      'completeIfEmpty needs a movement for the case that a Channel is not empty.',
+      {
+        where: 'completeIfEmpty',
+        fix: 'Give to(Step, input) as the last argument.',
+      },
+    );
+  }
+  return new CompleteIfEmpty(channels, output !== undefined, output, otherwise);
+}
+
 /** Closes the Flow as failed at once, kind `decision`; other executions are cancelled in the same write (D3). */
 export function forceFail(reason: string | Error): ForceFail {
   return new ForceFail(reason);
@@ -178,10 +224,16 @@ export function isDecision(value: unknown): value is Decision {
 type StepOf<M> = M extends Movement<infer S> ? S : never;
 
 /** The Steps a decision type goes to; `never` for other decisions and where the Step is not known. */
-export type TargetsOf<D> = D extends GoTo<infer S> ? (0 extends 1 & S ? never : S) : never;
+export type TargetsOf<D> = D extends GoTo<infer S> | CompleteIfEmpty<any, infer S>
+  ? 0 extends 1 & S
+    ? never
+    : S
+  : never;
 
 /** The output a decision type may give; `never` for decisions that give none. */
-export type OutputOf<D> = D extends GracefulComplete<infer O> | ForceComplete<infer O> ? O : never;
+export type OutputOf<D> = D extends GracefulComplete<infer O> | ForceComplete<infer O> | CompleteIfEmpty<infer O>
+  ? O
+  : never;
 
 function movement<S extends AnyStep>(use: string, step: S, input: unknown): Movement<S> {
   if (typeof step !== 'function') {

@@ -17,6 +17,8 @@ export {
 export type { Locals, Recovery, ScheduledBy, StepContext } from './context';
 export {
   type Cancels,
+  CompleteIfEmpty,
+  completeIfEmpty,
   DeadEnd,
   Decision,
   deadEnd,
@@ -43,6 +45,7 @@ export {
   type Invocation,
   outsideInvocation,
   runInvocation,
+  transactionHere,
 } from './invocation';
 export type {
   AttributeOptions,

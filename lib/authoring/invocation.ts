@@ -8,6 +8,8 @@ export interface Invocation {
   readonly label: string;
   /** Set before the result is collected, so that a forgotten await cannot write into it (A6). */
   ended: boolean;
+  /** The flowId whose transactional RPC this is: a call to it from inside would wait for itself (R7). */
+  readonly transactionOf?: string;
   readonly attributes: AttributeAccess;
   readonly channels: ChannelAccess;
 }
@@ -35,6 +37,11 @@ const current = new AsyncLocalStorage<Invocation>();
 /** Runs user code inside an invocation. */
 export function runInvocation<T>(invocation: Invocation, run: () => T): T {
   return current.run(invocation, run);
+}
+
+/** The flowId whose transactional RPC is running here, if any. */
+export function transactionHere(): string | undefined {
+  return current.getStore()?.transactionOf;
 }
 
 /** Runs the library's own code outside of any invocation, so that what it creates does not keep one alive. */

@@ -61,6 +61,10 @@ export function lowerFlow(flow: FlowDraft, report: Report): Omit<FlowPlan, 'fing
     steps: byName(flow.steps.map((step): StepPlan => lowerStep(step, names, report))),
     attributes: byName(attributes),
     channels: byName(channels),
+    own: {
+      attributes: flow.uses.attributes.map((use) => names.attributeName(use.type)!),
+      channels: flow.uses.channels.map((type) => names.channelName(type)!),
+    },
     rpcs: byName(lowerRpcs(flow, names, report)),
     timeoutMs: timeout === undefined || timeout === null ? null : read.duration('timeout', timeout, 0),
     onTimeout:

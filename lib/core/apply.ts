@@ -21,6 +21,8 @@ export function begin(event: FlowStarted & { readonly at: number }): RunState {
     seq: 0,
     counters: {},
     completing: false,
+    closeChecks: [],
+    closing: null,
   });
   for (const [address, value] of event.attributes) run.writeAttribute(address, value);
   return run;
@@ -107,7 +109,22 @@ export function apply(run: RunState, event: Event): void {
       applyStaged(run, event.staged, event.execution, 'execute', event.at);
       if (event.output !== undefined) run.addOutput(event.execution, event.output);
       if (event.decision === 'gracefulComplete') run.head = { ...run.head, completing: true };
+      if (event.check) run.head = { ...run.head, closeChecks: [...run.head.closeChecks, event.check] };
       return run.dropExecution(event.execution);
+    case 'RpcCompleted':
+      for (const id of event.deleted) run.messages.remove(id);
+      return applyStaged(run, event.staged, `rpc/${event.requestId}`, event.rpc, event.at);
+    case 'CloseChecked': {
+      const [check, ...rest] = run.head.closeChecks;
+      run.head = { ...run.head, closeChecks: rest };
+      if (event.empty && check!.output !== null) run.addOutput(check!.execution, check!.output);
+      return;
+    }
+    case 'FlowClosing': {
+      const { status, failKind, failure } = event;
+      run.head = { ...run.head, closing: { status, failKind, failure } };
+      return;
+    }
     case 'StepFailed':
     case 'StepCancelled':
       return run.dropExecution(event.execution);
@@ -125,6 +142,8 @@ export function apply(run: RunState, event: Event): void {
         failKind: event.failKind,
         failure: event.failure,
         closedAt: event.at,
+        closing: null,
+        closeChecks: [],
       };
   }
 }

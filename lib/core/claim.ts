@@ -37,7 +37,7 @@ export function claim(turn: Turn, command: ClaimCommand): void {
 
 function claimable(turn: Turn, command: ClaimCommand): Execution | undefined {
   const run = turn.flow.run;
-  if (!run?.isOpen || run.head.runId !== command.runId) return undefined;
+  if (!run?.isTaking || run.head.runId !== command.runId) return undefined;
   const execution = run.executions.get(command.execution);
   const call = execution?.call;
   if (!execution || call?.issue !== command.issue || !turn.plan.steps[execution.step]) return undefined;
@@ -91,7 +91,8 @@ function attributeValues(run: RunState, name: string, execution: Execution): (re
   return values;
 }
 
-function pendingOf(run: RunState, names: readonly string[], snapshot: number): PendingMessages[] {
+/** Unread messages of Channels at a snapshot: how many, and the first. */
+export function pendingOf(run: RunState, names: readonly string[], snapshot: number): PendingMessages[] {
   const pending: PendingMessages[] = [];
   if (names.length === 0) return pending;
   for (const [address, keys] of run.unreadAt(snapshot)) {

@@ -14,7 +14,11 @@ export type Command =
   | ResultCommand
   | DueCommand
   | WorkerGoneCommand
-  | HeartbeatCommand;
+  | HeartbeatCommand
+  | CallCommand
+  | CallStartCommand
+  | CallResultCommand
+  | CallGoneCommand;
 
 export type IdReuse = 'reject' | 'ifPreviousFailed' | 'ifClosed' | 'terminateRunning';
 
@@ -125,6 +129,8 @@ export interface DecisionRequest {
   readonly output?: Payload;
   /** Why, for `forceFail`. */
   readonly failure?: Failure;
+  /** For `completeIfEmpty`: Channel addresses. */
+  readonly channels?: readonly Address[];
   readonly cancels?: { readonly steps: readonly string[]; readonly siblingsOnly: boolean };
 }
 
@@ -171,4 +177,59 @@ export interface HeartbeatCommand {
   readonly execution: string;
   readonly token: string;
   readonly value: Payload | null;
+}
+
+/** A client calls an RPC or Query (R). Only an RPC's answer is remembered. */
+export interface CallCommand {
+  readonly kind: 'call';
+  readonly requestId: string;
+  readonly digest: string;
+  readonly plan: string;
+  readonly rpc: string;
+  /** The arguments, as one array. */
+  readonly args: Payload;
+}
+
+/** A worker takes a call; `token` is made by the engine. */
+export interface CallStartCommand {
+  readonly kind: 'callStart';
+  readonly requestId: string;
+  readonly token: string;
+  readonly worker: string;
+  readonly plan: string;
+}
+
+export interface CallResultCommand {
+  readonly kind: 'callResult';
+  readonly requestId: string;
+  readonly token: string;
+  readonly worker: string;
+  readonly plan: string;
+  readonly outcome: CallOutcome;
+}
+
+export type CallOutcome = CallAnswered | CallFailed;
+
+export interface CallAnswered {
+  readonly kind: 'answered';
+  readonly answer: Payload;
+  readonly staged: Staged;
+  readonly movements: readonly MovementRequest[];
+  /** Steps whose executions are cancelled in the whole Flow. */
+  readonly cancels: readonly string[];
+  /** Ids of unread messages to delete. */
+  readonly deleted: readonly string[];
+}
+
+/** The validator turned it down, or the handler threw (R4, R5). */
+export interface CallFailed {
+  readonly kind: 'failed';
+  readonly code: 'RPC_REJECTED' | 'RPC_FAILED' | 'DEFINITION';
+  readonly failure: Failure;
+}
+
+/** The deadline of an open call has passed. */
+export interface CallGoneCommand {
+  readonly kind: 'callGone';
+  readonly requestId: string;
 }

@@ -6,7 +6,7 @@ import type { Turn } from './turn';
 /** Closes the run as the client asked; the first stop wins (O3). On a closed run it changes nothing and says how it closed. */
 export function stop(turn: Turn, command: StopCommand): void {
   const run = openRun(turn, 'stop', true);
-  if (run.isOpen) {
+  if (run.isTaking || (run.isOpen && command.how === 'terminate')) {
     const failure = { name: 'Stopped', message: command.reason };
     if (command.how === 'fail') closeRun(turn, 'failed', 'client', failure);
     else closeRun(turn, command.how === 'cancel' ? 'cancelled' : 'terminated', null, failure);
@@ -46,7 +46,7 @@ export function updateConfig(turn: Turn, command: UpdateConfigCommand): void {
 
 function openRun(turn: Turn, what: string, closedToo: boolean) {
   const { run, head } = turn.flow;
-  if (run && (run.isOpen || closedToo)) return run;
+  if (run && (run.isTaking || closedToo)) return run;
   if (run) {
     throw new HoldfastError(
       'FLOW_NOT_ACTIVE',

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
+import { call, callGone, callResult, startCall } from './call';
 import { claim } from './claim';
 import type { Command } from './command';
 import { skipTimer, stop, updateConfig } from './control';
@@ -39,7 +40,7 @@ export function decide(flow: FlowState, plan: FlowPlan, command: Command, now: n
 }
 
 function act(turn: Turn, command: Command): void {
-  if ('requestId' in command) {
+  if ('digest' in command) {
     const known = checkRepeat(turn.flow, command.requestId, command.digest, turn.now);
     if (known) return turn.answer(known.answer);
   }
@@ -62,6 +63,14 @@ function act(turn: Turn, command: Command): void {
       return due(turn);
     case 'workerGone':
       return workerGone(turn, command);
+    case 'call':
+      return call(turn, command);
+    case 'callStart':
+      return startCall(turn, command);
+    case 'callResult':
+      return callResult(turn, command);
+    case 'callGone':
+      return callGone(turn, command);
     case 'heartbeat':
       return heartbeat(turn, command);
   }

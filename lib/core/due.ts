@@ -1,3 +1,4 @@
+import { callAgain } from './call';
 import type { HeartbeatCommand, WorkerGoneCommand } from './command';
 import type { Execution } from './execution';
 import { failAttempt } from './failure-route';
@@ -75,7 +76,11 @@ export function workerGone(turn: Turn, { worker, silentMs }: WorkerGoneCommand):
       failKind: 'worker',
       retryAfterMs: null,
     });
-    if (!run.isOpen) return;
+    if (!run.isTaking) return;
+  }
+  for (const open of [...run.calls.values()]) {
+    if (open.worker !== worker || open.state !== 'started') continue;
+    if (silentMs === null || silentMs >= limits.callSilenceMs) callAgain(turn, open);
   }
 }
 

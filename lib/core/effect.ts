@@ -5,7 +5,16 @@ import type { LockClaim, RecoveryRecord, ScheduledBy } from './execution';
 import type { Address, Payload } from './payload';
 
 /** Orders that follow from a decision. Whoever receives one recognises a repeat. */
-export type Effect = ReadyEffect | HandOutEffect | ClaimRefusedEffect | ResultTakenEffect | AbortEffect | AnswerEffect;
+export type Effect =
+  | ReadyEffect
+  | HandOutEffect
+  | ClaimRefusedEffect
+  | ResultTakenEffect
+  | AbortEffect
+  | AnswerEffect
+  | CallReadyEffect
+  | HandOutCallEffect
+  | CallAnswerEffect;
 
 /** A call may be handed out: tell the workers of its queue. */
 export interface ReadyEffect {
@@ -83,4 +92,42 @@ export interface PendingMessages {
   readonly address: Address;
   readonly size: number;
   readonly first: readonly Payload[];
+}
+
+/** A call may be given to a worker. */
+export interface CallReadyEffect {
+  readonly kind: 'callReady';
+  readonly requestId: string;
+}
+
+export interface HandOutCallEffect {
+  readonly kind: 'handOutCall';
+  readonly worker: string;
+  readonly task: CallTask;
+}
+
+/** Answer everybody who waits for the call. */
+export type CallAnswerEffect =
+  | { readonly kind: 'callAnswer'; readonly requestId: string; readonly value: Payload }
+  | {
+      readonly kind: 'callAnswer';
+      readonly requestId: string;
+      readonly error: HoldfastError;
+      /** What the handler threw. */
+      readonly failure?: Failure;
+    };
+
+/** Everything a worker needs for one call of an RPC or Query. */
+export interface CallTask {
+  readonly flowId: string;
+  readonly runId: string;
+  readonly flow: string;
+  readonly rpc: string;
+  readonly kind: 'rpc' | 'query';
+  readonly requestId: string;
+  readonly token: string;
+  readonly args: Payload;
+  readonly attributes: readonly (readonly [address: Address, value: Payload])[];
+  readonly channels: readonly PendingMessages[];
+  readonly locks: readonly LockClaim[];
 }

@@ -24,6 +24,9 @@ export type EventBody =
   | StepCancelled
   | MessagePublished
   | TimerSkipped
+  | RpcCompleted
+  | CloseChecked
+  | FlowClosing
   | FlowClosed;
 
 export interface FlowStarted {
@@ -158,7 +161,19 @@ export interface WaitSatisfied {
   readonly call: CallTerms;
 }
 
-export type DecisionKind = 'goTo' | 'gracefulComplete' | 'forceComplete' | 'forceFail' | 'deadEnd';
+export type DecisionKind = 'goTo' | 'gracefulComplete' | 'forceComplete' | 'forceFail' | 'deadEnd' | 'completeIfEmpty';
+
+/** A decision to complete if Channels are empty, until started RPCs have ended and it can be tested (D5). */
+export interface CloseCheck {
+  readonly execution: string;
+  readonly channels: readonly string[];
+  readonly output: Payload | null;
+  readonly otherwise: {
+    readonly step: string;
+    readonly input: Payload | null;
+    readonly overrides: StepOverrides | null;
+  };
+}
 
 export interface ExecuteCompleted {
   readonly kind: 'ExecuteCompleted';
@@ -168,6 +183,8 @@ export interface ExecuteCompleted {
   readonly decision: DecisionKind;
   /** undefined: the decision gave no output. */
   readonly output?: Payload;
+  /** For `completeIfEmpty`. */
+  readonly check?: CloseCheck;
 }
 
 /** All attempts are used up, or the failure is not retried. `recovery` names the execution that takes over. */
@@ -197,6 +214,32 @@ export interface TimerSkipped {
   readonly kind: 'TimerSkipped';
   readonly execution: string;
   readonly condition: number;
+}
+
+/** An RPC's writes and answer, in one write (R3). Queries, rejections and failures leave no event. */
+export interface RpcCompleted {
+  readonly kind: 'RpcCompleted';
+  readonly rpc: string;
+  readonly requestId: string;
+  readonly args: Payload;
+  readonly answer: Payload;
+  readonly staged: Staged;
+  /** Unread messages it deleted, by id (C4). */
+  readonly deleted: readonly string[];
+}
+
+/** The oldest `completeIfEmpty` was tested: with `empty` the Flow closes, else its branch goes on (D5). */
+export interface CloseChecked {
+  readonly kind: 'CloseChecked';
+  readonly empty: boolean;
+}
+
+/** Closing has begun: Steps are cancelled, RPCs that had started are still finished (R9). */
+export interface FlowClosing {
+  readonly kind: 'FlowClosing';
+  readonly status: ClosedStatus;
+  readonly failKind: FailKind | null;
+  readonly failure: Failure | null;
 }
 
 export type ClosedStatus = 'completed' | 'failed' | 'cancelled' | 'terminated' | 'continuedAsNew';

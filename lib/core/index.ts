@@ -8,6 +8,7 @@ export * from './event';
 export * from './execution';
 export { type FlowHead, FlowState, type Remembered } from './flow-state';
 export { limits } from './limits';
+export type { OpenCall } from './open-call';
 export { type Outstanding, outstanding } from './outstanding';
 export * from './payload';
 export { backoffMs, methodPlan } from './policy';

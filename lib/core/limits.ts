@@ -12,4 +12,8 @@ export const limits = {
   rememberedCount: 1_000,
   /** How long a granted call may wait for a worker while others wait for its locks (L3). */
   lockIdleMs: 5_000,
+  /** Silence of a worker after which a call that it had started is given to another (R6). */
+  callSilenceMs: 15_000,
+  /** The longest window of a transactional call (R7). */
+  windowMs: 5_000,
 } as const;

@@ -41,6 +41,11 @@ export class LockTable {
     this.claims.delete(holder);
   }
 
+  isWaiting(holder: string): boolean {
+    const [first] = this.claims.get(holder)?.keys() ?? [];
+    return first !== undefined && this.locks.get(first)!.waiting.has(holder);
+  }
+
   /** Addresses on which a holder or waiter stands, the maps of its entries included. */
   addressesOf(holder: string): Address[] {
     return [...(this.claims.get(holder)?.keys() ?? [])];

@@ -2,6 +2,7 @@ import { HoldfastError } from '../errors';
 import type { LockPlan } from '../plan';
 import { decode } from '../values';
 import type { LockClaim } from './execution';
+import { callHolder, callOfHolder } from './open-call';
 import { addressOf, type Payload } from './payload';
 import { methodPlan } from './policy';
 import type { Turn } from './turn';
@@ -39,7 +40,7 @@ function keyAt(input: unknown, path: string, attribute: string, where: string): 
 export function grantLocks(turn: Turn): boolean {
   const granted: string[] = [];
   for (const id of turn.wantingLocks)
-    if (turn.run.locked.has(id) && turn.run.locks.canHave(id)) grant(turn, id, granted);
+    if (turn.run.locks.isWaiting(id) && turn.run.locks.canHave(id)) grant(turn, id, granted);
   turn.wantingLocks.clear();
   const freed = [...turn.freedLocks];
   turn.freedLocks.clear();
@@ -52,6 +53,9 @@ export function grantLocks(turn: Turn): boolean {
 }
 
 function grant(turn: Turn, id: string, granted: string[]): void {
+  granted.push(id);
+  const requestId = callOfHolder(id);
+  if (requestId !== undefined) return grantCall(turn, requestId);
   const execution = turn.run.executions.get(id)!;
   const { startTimeoutMs } = methodPlan(turn.plan, execution, execution.call!.method);
   turn.emit({
@@ -59,5 +63,13 @@ function grant(turn: Turn, id: string, granted: string[]): void {
     execution: id,
     startBy: startTimeoutMs === null ? null : turn.now + startTimeoutMs,
   });
-  granted.push(id);
+}
+
+function grantCall(turn: Turn, requestId: string): void {
+  const { run } = turn;
+  const open = run.calls.get(requestId)!;
+  run.locks.leave(callHolder(requestId));
+  run.locks.hold(callHolder(requestId), open.locks);
+  run.calls.set(requestId, { ...open, state: 'ready' });
+  turn.effects.push({ kind: 'callReady', requestId });
 }

@@ -1,4 +1,4 @@
-import type { Address, Payload } from './payload';
+import { type Address, nameOf, type Payload } from './payload';
 import type { Snapshots } from './snapshots';
 import type { Row, Table } from './table';
 
@@ -50,6 +50,20 @@ export class MessageQueues {
     if (queue.size === 0) this.queues.delete(address);
   }
 
+  /** Deletes an unread message by its id; false if there is none. */
+  remove(id: string): boolean {
+    const key = this.keyOfUnread(id);
+    if (key === undefined) return false;
+    this.consume(key);
+    this.rows.delete(key);
+    return true;
+  }
+
+  keyOfUnread(id: string): string | undefined {
+    for (const queue of this.queues.values()) for (const key of queue) if (this.rows.get(key)!.id === id) return key;
+    return undefined;
+  }
+
   /** The execution that consumed the message at event `consumedAt` has ended. */
   retire(key: string, consumedAt: number): void {
     const row = this.rows.get(key);
@@ -72,6 +86,12 @@ export class MessageQueues {
 
   unread(address: Address): ReadonlySet<string> | undefined {
     return this.queues.get(address);
+  }
+
+  /** Whether a Channel, with all its keys, has no unread message. */
+  isEmpty(name: string): boolean {
+    for (const address of this.queues.keys()) if (nameOf(address) === name) return false;
+    return true;
   }
 
   allUnread(): Iterable<readonly [Address, ReadonlySet<string>]> {

@@ -11,7 +11,7 @@ export function publish(turn: Turn, command: PublishCommand): void {
   const fresh = command.messages.filter((message) => !checkRepeat(flow, message.id, message.digest, now));
   if (fresh.length > 0) {
     const run = flow.run;
-    if (!run?.isOpen) {
+    if (!run?.isTaking) {
       throw new HoldfastError(
         'FLOW_NOT_ACTIVE',
         run

@@ -1,13 +1,13 @@
 import { HoldfastError } from '../errors';
 import { toFailure } from '../values';
 import { closeRun, failRun } from './close';
-import type { ConditionRequest, Decided, Outcome, ResultCommand, Waited } from './command';
-import { checkAttribute, checkChannel } from './declared';
-import type { Staged } from './event';
+import type { ConditionRequest, Decided, DecisionRequest, Outcome, ResultCommand, Waited } from './command';
+import { checkChannel } from './declared';
 import type { ConditionSpec, Execution } from './execution';
 import { failAttempt } from './failure-route';
 import { limits } from './limits';
-import { keyOf, nameOf, type Payload } from './payload';
+import type { Payload } from './payload';
+import { atMost, checkStaged } from './staged';
 import { checkMovement, scheduleStep, startByOf } from './step';
 import type { Turn } from './turn';
 
@@ -36,7 +36,7 @@ export function result(turn: Turn, command: ResultCommand): void {
 
 function current(turn: Turn, command: ResultCommand): Execution | undefined {
   const run = turn.flow.run;
-  if (!run?.isOpen || run.head.runId !== command.runId) return undefined;
+  if (!run?.isTaking || run.head.runId !== command.runId) return undefined;
   const execution = run.executions.get(command.execution);
   return execution?.call?.state === 'running' && execution.call.token === command.token ? execution : undefined;
 }
@@ -94,7 +94,7 @@ function takeDecision(turn: Turn, execution: Execution, token: string, { staged,
     token,
     staged,
     decision: decision.kind,
-    ...(decision.output === undefined ? {} : { output: decision.output }),
+    ...decisionFields(execution, decision),
   });
   if (decision.cancels) {
     for (const id of before) {
@@ -106,9 +106,16 @@ function takeDecision(turn: Turn, execution: Execution, token: string, { staged,
   }
   if (decision.kind === 'forceComplete') closeRun(turn, 'completed', null, null);
   if (decision.kind === 'forceFail') failRun(turn, 'decision', decision.failure!);
+  if (decision.kind === 'completeIfEmpty') return;
   for (const movement of decision.movements) {
     scheduleStep(turn, movement, { kind: 'step', stepExecutionId: execution.id });
   }
+}
+
+function decisionFields(execution: Execution, { kind, channels, output, movements }: DecisionRequest) {
+  if (kind !== 'completeIfEmpty') return output === undefined ? {} : { output };
+  const check = { execution: execution.id, channels: channels!, output: output ?? null, otherwise: movements[0]! };
+  return { check };
 }
 
 /** Executions which the same one scheduled are siblings (D6). */
@@ -121,7 +128,8 @@ function refusal(turn: Turn, execution: Execution, outcome: Outcome): HoldfastEr
   try {
     if (outcome.kind === 'waited') checkWait(turn, outcome);
     if (outcome.kind === 'decided') checkDecision(turn, outcome);
-    if (outcome.kind === 'waited' || outcome.kind === 'decided') checkStaged(turn, execution, outcome.staged);
+    if (outcome.kind === 'waited' || outcome.kind === 'decided')
+      checkStaged(turn, execution.id, execution.call!.locks, outcome.staged);
     return undefined;
   } catch (error) {
     if (error instanceof HoldfastError) return error;
@@ -139,36 +147,10 @@ function checkDecision(turn: Turn, { decision }: Decided): void {
   atMost(movements.length, limits.movementsPerDecision, 'movements in one decision');
   atMost(turn.run.executions.size + movements.length, limits.openExecutions, 'open Step executions');
   for (const movement of movements) checkMovement(turn.plan, movement);
-  for (const step of cancels?.steps ?? []) checkMovement(turn.plan, { step, input: null, overrides: null });
-}
-
-function checkStaged(turn: Turn, execution: Execution, staged: Staged): void {
-  atMost(staged.publishes.length, limits.publishesPerCall, 'messages in one call');
-  atMost(turn.run.tables.messages.size + staged.publishes.length, limits.unreadMessages, 'unread messages');
-  for (const [address] of staged.publishes) checkChannel(turn.plan, address);
-  for (const [address] of staged.attributes) {
-    checkAttribute(turn.plan, address);
-    const declared = turn.plan.attributes[nameOf(address)]!;
-    if (declared.lock !== 'none' && !holdsExclusive(execution, address)) {
-      throw new HoldfastError(
-        'DEFINITION',
-        `${execution.id} wrote the locked Attribute ${nameOf(address)} without holding its exclusive lock.`,
-        { where: execution.step, fix: 'Write it in execute, with an exclusive lock on it (for a map: on that key).' },
-      );
-    }
+  for (const name of decision.channels ?? []) {
+    if (!turn.plan.channels[name]) checkChannel(turn.plan, name);
   }
-}
-
-function holdsExclusive({ call }: Execution, address: string): boolean {
-  return call!.locks.some(
-    (lock) =>
-      lock.mode === 'exclusive' &&
-      (lock.address === address || (keyOf(lock.address) === undefined && lock.address === nameOf(address))),
-  );
-}
-
-function atMost(count: number, limit: number, what: string): void {
-  if (count > limit) throw new HoldfastError('LIMIT_EXCEEDED', `${count} ${what}; the limit is ${limit}.`);
+  for (const step of cancels?.steps ?? []) checkMovement(turn.plan, { step, input: null, overrides: null });
 }
 
 function specOf(condition: ConditionRequest, now: number): ConditionSpec {

@@ -2,11 +2,12 @@ import type { FlowConfig } from '../plan';
 import type { Failure } from '../values';
 import { type AttributeRow, AttributeValues } from './attribute-values';
 import { DueQueue } from './due-queue';
-import type { ClosedStatus, FailKind } from './event';
+import type { CloseCheck, ClosedStatus, FailKind } from './event';
 import type { Execution, Kept } from './execution';
 import { limits } from './limits';
 import { LockTable } from './lock-table';
 import { MessageQueues, type MessageRow } from './message-queues';
+import type { OpenCall } from './open-call';
 import type { Address, Payload } from './payload';
 import { Snapshots } from './snapshots';
 import { type Row, Table } from './table';
@@ -33,6 +34,16 @@ export interface RunHead {
   readonly counters: Readonly<Record<string, number>>;
   /** A branch has asked for graceful completion (D2). */
   readonly completing: boolean;
+  /** Decisions to complete if Channels are empty that are still to be tested, oldest first (D5). */
+  readonly closeChecks: readonly CloseCheck[];
+  /** How the run is to close once started RPCs have ended; null: it is not closing. */
+  readonly closing: Closing | null;
+}
+
+export interface Closing {
+  readonly status: ClosedStatus;
+  readonly failKind: FailKind | null;
+  readonly failure: Failure | null;
 }
 
 export interface OutputRow extends Row {
@@ -84,6 +95,10 @@ export class RunState {
   readonly due = new DueQueue();
   /** Newest heartbeat value received per token of a running attempt; lost with its owner (X3). */
   readonly heartbeats = new Map<string, Payload | null>();
+  /** RPCs and Queries that are not answered yet; lost with their owner, and then asked again by their clients (R6). */
+  calls = new Map<string, OpenCall>();
+  /** The transactional call in whose window nothing else takes effect (R7). */
+  window: string | null = null;
   /** Executions that wait on a Channel address, first come first. */
   readonly waiters = new Map<Address, Set<string>>();
   private readonly snapshots = new Snapshots();
@@ -107,6 +122,11 @@ export class RunState {
 
   get isOpen(): boolean {
     return this.head.status === 'running';
+  }
+
+  /** Open and not closing: it takes messages, calls and results. */
+  get isTaking(): boolean {
+    return this.isOpen && this.head.closing === null;
   }
 
   /** The next number for a row, an issue or a message. */

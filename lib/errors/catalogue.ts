@@ -95,6 +95,36 @@ export const catalogue = {
     meaning: 'More than one branch gave an output, so there is no single result.',
     fix: 'Use `outputs()`.',
   },
+  FLOW_CLOSING: {
+    name: 'FlowClosingError',
+    kind: 'rejected',
+    meaning: 'The Flow is closing and takes no new calls. Nothing was saved.',
+    fix: 'Start the Flow again, or stop calling it.',
+  },
+  NO_WORKER: {
+    name: 'NoWorkerError',
+    kind: 'transient',
+    meaning: 'No worker took the call before its deadline. Nothing was saved.',
+    fix: 'Start a worker that has this Flow, or give the call a longer deadline.',
+  },
+  LOCK_CONFLICT: {
+    name: 'LockConflictError',
+    kind: 'rejected',
+    meaning: 'A lock that the call needs is taken, and the call does not wait for locks. Nothing was saved.',
+    fix: 'Repeat it later, or declare the RPC with onLockConflict: wait.',
+  },
+  RPC_REJECTED: {
+    name: 'RpcRejectedError',
+    kind: 'rejected',
+    meaning: 'The validator of the RPC turned the call down. Nothing was saved, and no event was left.',
+    fix: 'See `cause` for its type, message and details.',
+  },
+  RPC_FAILED: {
+    name: 'RpcFailedError',
+    kind: 'rejected',
+    meaning: 'The RPC threw. Nothing was saved; the Flow goes on.',
+    fix: 'See `cause` for what was thrown.',
+  },
   STEP_NOT_FOUND: {
     name: 'StepNotFoundError',
     kind: 'rejected',

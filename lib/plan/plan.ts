@@ -9,6 +9,8 @@ export interface FlowPlan {
   readonly steps: Readonly<Record<string, StepPlan>>;
   readonly attributes: Readonly<Record<string, AttributePlan>>;
   readonly channels: Readonly<Record<string, ChannelPlan>>;
+  /** What the Flow class itself takes in its constructor: all that its RPCs may touch. */
+  readonly own: { readonly attributes: readonly string[]; readonly channels: readonly string[] };
   readonly rpcs: Readonly<Record<string, RpcPlan>>;
   /** Milliseconds from start, or null for none (F7). */
   readonly timeoutMs: number | null;

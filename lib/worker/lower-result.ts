@@ -1,4 +1,5 @@
 import {
+  type CompleteIfEmpty,
   type Condition,
   Decision,
   type ForceComplete,
@@ -42,10 +43,8 @@ function lowerCondition(condition: Condition, task: Task, flow: CompiledFlow): C
       ? { kind: 'timer', id, afterMs: condition.afterMs }
       : { kind: 'timer', id, atMs: condition.atMs };
   }
-  const channel = flow.channelOf(condition.type);
-  if (!channel) throw notOfFlow(task, flow, 'Channel', condition.type);
   const { key, min, max } = condition;
-  return { kind: 'channel', id, address: addressOf(channel.name, key), min, max };
+  return { kind: 'channel', id, address: addressOf(channelName(condition.type, task, flow), key), min, max };
 }
 
 /** What `execute` returned, by names and encoded. Throws `DEFINITION` for anything that is not a Decision (S8). */
@@ -58,7 +57,7 @@ export function lowerDecision(returned: unknown, task: Task, flow: CompiledFlow)
     ...lowerKind(returned, task, flow),
     ...(cancels && {
       cancels: {
-        steps: cancels.steps.map((step) => stepName(step, task, flow)),
+        steps: cancels.steps.map((step) => stepName(step, task.step, flow)),
         siblingsOnly: cancels.siblingsOnly,
       },
     }),
@@ -69,7 +68,10 @@ function lowerKind(decision: Decision, task: Task, flow: CompiledFlow): Decision
   const kind = decision.kind as DecisionKind;
   switch (kind) {
     case 'goTo':
-      return { kind, movements: (decision as GoTo).movements.map((movement) => lowerMovement(movement, task, flow)) };
+      return {
+        kind,
+        movements: (decision as GoTo).movements.map((movement) => lowerMovement(movement, task.step, flow)),
+      };
     case 'gracefulComplete':
     case 'forceComplete': {
       const { hasOutput, output } = decision as GracefulComplete | ForceComplete;
@@ -80,14 +82,24 @@ function lowerKind(decision: Decision, task: Task, flow: CompiledFlow): Decision
       const failure = reason instanceof Error ? toFailure(reason) : { name: 'ForceFail', message: String(reason) };
       return { kind, movements: [], failure };
     }
+    case 'completeIfEmpty': {
+      const { channels, hasOutput, output, otherwise } = decision as CompleteIfEmpty;
+      return {
+        kind,
+        movements: [lowerMovement(otherwise, task.step, flow)],
+        channels: channels.map((type) => channelName(type, task, flow)),
+        ...(hasOutput && { output: encode(output, 'output') }),
+      };
+    }
     case 'deadEnd':
       return { kind, movements: [] };
   }
 }
 
-function lowerMovement({ step, input, options }: Movement, task: Task, flow: CompiledFlow): MovementRequest {
-  const name = stepName(step, task, flow);
-  const overrides = lowerOverrides(options, flow, `goTo(${name}) of ${task.step}`, name);
+/** A movement by names; `who` is the Step or RPC that asks for it. Throws `DEFINITION`, `VALUE_NOT_STORABLE` and the like. */
+export function lowerMovement({ step, input, options }: Movement, who: string, flow: CompiledFlow): MovementRequest {
+  const name = stepName(step, who, flow);
+  const overrides = lowerOverrides(options, flow, `the movement to ${name} of ${who}`, name);
   return {
     step: name,
     input: input === undefined ? null : encode(input, `input of ${name}`),
@@ -95,23 +107,29 @@ function lowerMovement({ step, input, options }: Movement, task: Task, flow: Com
   };
 }
 
-function stepName(type: Class, task: Task, flow: CompiledFlow): string {
+export function stepName(type: Class, who: string, flow: CompiledFlow): string {
   const name = flow.stepName(type);
-  if (name === undefined) throw notOfFlow(task, flow, 'Step', type);
+  if (name === undefined) throw notOfFlow(who, flow, 'Step', type);
   return name;
 }
 
-function notOfFlow(task: Task, flow: CompiledFlow, what: string, type: Class): HoldfastError {
+function channelName(type: Class, task: Task, flow: CompiledFlow): string {
+  const channel = flow.channelOf(type);
+  if (!channel) throw notOfFlow(task.step, flow, 'Channel', type);
+  return channel.name;
+}
+
+function notOfFlow(who: string, flow: CompiledFlow, what: string, type: Class): HoldfastError {
   const name = typeof type === 'function' ? type.name : String(type);
   return new HoldfastError(
     'DEFINITION',
-    `${task.step}.${task.method} named the ${what} ${name}, which the Flow ${flow.plan.name} does not have.`,
+    `${who} named the ${what} ${name}, which the Flow ${flow.plan.name} does not have.`,
     {
-      where: task.step,
+      where: who,
       fix:
         what === 'Step'
           ? `Add ${name} to static steps of ${flow.type.name}.`
-          : `Take ${name} in the constructor of ${task.step}.`,
+          : `Take ${name} in the constructor of ${who}.`,
     },
   );
 }

@@ -27,8 +27,11 @@ export class StepInvocation implements Invocation {
     private readonly onHeartbeat: (value: Payload | null) => void = () => {},
   ) {
     this.label = `${task.flowId} ${task.execution}.${task.method}`;
-    this.attributes = new TaskAttributes(task, flow);
-    this.channels = new TaskChannels(task, flow);
+    const { attributes, channels } = flow.plan.steps[task.step]!;
+    const label = `${task.execution}.${task.method}`;
+    const scope = { label, owner: task.step, attributes, channels, locks: task.locks, readOnly: false };
+    this.attributes = new TaskAttributes(scope, flow, task.attributes);
+    this.channels = new TaskChannels(scope, flow, task.channels, task.received);
     this.context = Object.freeze({
       flowId: task.flowId,
       runId: task.runId,

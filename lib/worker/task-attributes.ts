@@ -1,9 +1,10 @@
 import type { AttributeAccess } from '../authoring';
 import type { AttributeBinding, CompiledFlow } from '../compiler';
-import { type Address, type AttributeWrite, addressOf, keyOf, nameOf, type Payload, type Task } from '../core';
+import { type Address, type AttributeWrite, addressOf, keyOf, nameOf, type Payload } from '../core';
 import { HoldfastError } from '../errors';
 import type { Class } from '../ports';
 import { decodeAttribute, encodeAttribute } from './attribute-value';
+import { type CallScope, notTaken, refuseReadOnly } from './call-scope';
 
 /** What a call sees of the Attributes: the snapshot it was handed out with, and its own writes on top (S6). */
 export class TaskAttributes implements AttributeAccess {
@@ -11,10 +12,11 @@ export class TaskAttributes implements AttributeAccess {
   private readonly staged = new Map<Address, Payload | null>();
 
   constructor(
-    private readonly task: Task,
+    private readonly scope: CallScope,
     private readonly flow: CompiledFlow,
+    snapshot: readonly (readonly [Address, Payload])[],
   ) {
-    this.snapshot = new Map(task.attributes);
+    this.snapshot = new Map(snapshot);
   }
 
   read(type: Class, key: string | undefined): unknown {
@@ -53,42 +55,39 @@ export class TaskAttributes implements AttributeAccess {
 
   private binding(type: Class): AttributeBinding {
     const binding = this.flow.attributeOf(type);
-    const step = this.flow.plan.steps[this.task.step]!;
-    if (binding && step.attributes.includes(binding.name)) return binding;
-    throw new HoldfastError('DEFINITION', `${this.task.step} does not take ${type.name} in its constructor.`, {
-      where: this.task.step,
-      fix: `Take ${type.name} as a parameter of the constructor of ${this.task.step}.`,
-    });
+    if (binding && this.scope.attributes.includes(binding.name)) return binding;
+    throw notTaken(this.scope, type);
   }
 
   private address(binding: AttributeBinding, key: string | undefined): Address {
     const address = addressOf(binding.name, key);
-    const ofThisMap = this.task.locks.filter((lock) => nameOf(lock.address) === binding.name);
+    const ofThisMap = this.scope.locks.filter((lock) => nameOf(lock.address) === binding.name);
     // A call that locked single entries was given only those (L1).
     if (ofThisMap.length > 0 && ofThisMap.every((lock) => lock.address !== binding.name && lock.address !== address)) {
       const held = ofThisMap.map((lock) => JSON.stringify(keyOf(lock.address))).join(', ');
       throw new HoldfastError(
         'DEFINITION',
-        `${this.task.execution} touched the entry ${JSON.stringify(key)} of ${binding.name}, and holds the lock of ${held} only.`,
-        { where: this.task.step, fix: `Touch only the locked entry, or lock ${binding.name} as a whole.` },
+        `${this.scope.label} touched the entry ${JSON.stringify(key)} of ${binding.name}, and holds the lock of ${held} only.`,
+        { where: this.scope.owner, fix: `Touch only the locked entry, or lock ${binding.name} as a whole.` },
       );
     }
     return address;
   }
 
   private writable(binding: AttributeBinding, key: string | undefined): Address {
+    refuseReadOnly(this.scope, binding.name);
     const address = this.address(binding, key);
     if (binding.plan.lock === 'none') return address;
-    const holds = this.task.locks.some(
+    const holds = this.scope.locks.some(
       (lock) => lock.mode === 'exclusive' && (lock.address === address || lock.address === binding.name),
     );
     if (holds) return address;
     throw new HoldfastError(
       'DEFINITION',
-      `${this.task.execution}.${this.task.method} wrote the locked Attribute ${binding.name} without its exclusive lock.`,
+      `${this.scope.label} wrote the locked Attribute ${binding.name} without its exclusive lock.`,
       {
-        where: this.task.step,
-        fix: 'Write it in execute, which takes the lock; waitFor takes none, and a shared lock is for reading.',
+        where: this.scope.owner,
+        fix: 'Write it where its exclusive lock is held: in execute, or in an RPC that names it in locks. waitFor takes none.',
       },
     );
   }

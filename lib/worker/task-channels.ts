@@ -1,27 +1,30 @@
 import type { ChannelAccess } from '../authoring';
 import type { CompiledFlow } from '../compiler';
-import { type Address, addressOf, type Payload, type Task } from '../core';
-import { HoldfastError } from '../errors';
+import { type Address, addressOf, type Payload, type PendingMessages, type Task } from '../core';
 import type { Class } from '../ports';
 import { decode, encode } from '../values';
+import { type CallScope, notTaken, refuseReadOnly } from './call-scope';
 
 /** What a call sees of the Channels, and what it publishes. */
 export class TaskChannels implements ChannelAccess {
   private readonly staged: [Address, Payload][] = [];
 
   constructor(
-    private readonly task: Task,
+    private readonly scope: CallScope,
     private readonly flow: CompiledFlow,
+    private readonly channels: readonly PendingMessages[],
+    private readonly consumed: Task['received'] = [],
   ) {}
 
   publish(type: Class, key: string | undefined, value: unknown): void {
     const address = this.address(type, key);
+    refuseReadOnly(this.scope, type.name);
     this.staged.push([address, encode(value, `message for ${type.name}`)]);
   }
 
   received(type: Class, key: string | undefined): unknown[] {
     const address = this.address(type, key);
-    return this.task.received.flatMap(([from, values]) => (from === address ? values.map(decode) : []));
+    return this.consumed.flatMap(([from, values]) => (from === address ? values.map(decode) : []));
   }
 
   size(type: Class, key: string | undefined): number {
@@ -43,7 +46,7 @@ export class TaskChannels implements ChannelAccess {
   }
 
   private unread(address: Address) {
-    return this.task.channels.find((pending) => pending.address === address);
+    return this.channels.find((pending) => pending.address === address);
   }
 
   private stagedOn(address: Address): Payload[] {
@@ -52,12 +55,7 @@ export class TaskChannels implements ChannelAccess {
 
   private address(type: Class, key: string | undefined): Address {
     const binding = this.flow.channelOf(type);
-    if (binding && this.flow.plan.steps[this.task.step]!.channels.includes(binding.name)) {
-      return addressOf(binding.name, key);
-    }
-    throw new HoldfastError('DEFINITION', `${this.task.step} does not take ${type.name} in its constructor.`, {
-      where: this.task.step,
-      fix: `Take ${type.name} as a parameter of the constructor of ${this.task.step}.`,
-    });
+    if (binding && this.scope.channels.includes(binding.name)) return addressOf(binding.name, key);
+    throw notTaken(this.scope, type);
   }
 }

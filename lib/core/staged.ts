@@ -1,0 +1,40 @@
+import { HoldfastError } from '../errors';
+import { checkAttribute, checkChannel } from './declared';
+import type { Staged } from './event';
+import type { LockClaim } from './execution';
+import { limits } from './limits';
+import { keyOf, nameOf } from './payload';
+import type { Turn } from './turn';
+
+/** Throws unless all that a call staged is declared, within the limits, and under the locks it holds (S8, L1, P9). */
+export function checkStaged(turn: Turn, who: string, locks: readonly LockClaim[], staged: Staged): void {
+  atMost(staged.publishes.length, limits.publishesPerCall, 'messages in one call');
+  atMost(turn.run.tables.messages.size + staged.publishes.length, limits.unreadMessages, 'unread messages');
+  for (const [address] of staged.publishes) checkChannel(turn.plan, address);
+  for (const [address] of staged.attributes) {
+    checkAttribute(turn.plan, address);
+    const declared = turn.plan.attributes[nameOf(address)]!;
+    if (declared.lock !== 'none' && !holdsExclusive(locks, address)) {
+      throw new HoldfastError(
+        'DEFINITION',
+        `${who} wrote the locked Attribute ${nameOf(address)} without holding its exclusive lock.`,
+        {
+          where: who,
+          fix: 'Write it where its exclusive lock is held: in execute, or in an RPC that names it in locks.',
+        },
+      );
+    }
+  }
+}
+
+export function atMost(count: number, limit: number, what: string): void {
+  if (count > limit) throw new HoldfastError('LIMIT_EXCEEDED', `${count} ${what}; the limit is ${limit}.`);
+}
+
+function holdsExclusive(locks: readonly LockClaim[], address: string): boolean {
+  return locks.some(
+    (lock) =>
+      lock.mode === 'exclusive' &&
+      (lock.address === address || (keyOf(lock.address) === undefined && lock.address === nameOf(address))),
+  );
+}

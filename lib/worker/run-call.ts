@@ -1,0 +1,63 @@
+import { runInvocation } from '../authoring';
+import type { CompiledFlow } from '../compiler';
+import type { CallOutcome, CallTask } from '../core';
+import { HoldfastError } from '../errors';
+import type { HandlerResolver, Logger } from '../ports';
+import { decode, encode, toFailure } from '../values';
+import { CallInvocation } from './call-invocation';
+
+type Handler = Record<string, (...args: unknown[]) => unknown>;
+
+export interface CallParts {
+  readonly resolver: HandlerResolver;
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+}
+
+/** Runs an RPC, its validator first, or a Query in the user's code; whatever happens there becomes an outcome. Never throws. */
+export async function runCall(task: CallTask, flow: CompiledFlow, parts: CallParts): Promise<CallOutcome> {
+  try {
+    const resolved = await parts.resolver.resolve(flow.type);
+    try {
+      const handler = resolved.handler as Handler;
+      const { method, validator } = flow.rpcNamed(task.rpc)!;
+      const args = decode(task.args) as unknown[];
+      if (validator !== undefined) {
+        const rejected = await validate(task, flow, parts, () => handler[validator]!(...args));
+        if (rejected) return rejected;
+      }
+      const invocation = new CallInvocation(task, flow, { ...parts, readOnly: task.kind === 'query' });
+      const returned = await within(invocation, () => handler[method]!(...args, invocation.context));
+      const answer = encode(returned, `answer of ${task.rpc}`);
+      return { kind: 'answered', answer, ...invocation.staged() };
+    } finally {
+      await resolved.release?.();
+    }
+  } catch (error) {
+    const code = error instanceof HoldfastError && error.kind === 'definition' ? 'DEFINITION' : 'RPC_FAILED';
+    return { kind: 'failed', code, failure: toFailure(error) };
+  }
+}
+
+async function validate(
+  task: CallTask,
+  flow: CompiledFlow,
+  parts: CallParts,
+  run: () => unknown,
+): Promise<CallOutcome | undefined> {
+  try {
+    await within(new CallInvocation(task, flow, { ...parts, readOnly: true }), run);
+    return undefined;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.kind === 'definition') throw error;
+    return { kind: 'failed', code: 'RPC_REJECTED', failure: toFailure(error) };
+  }
+}
+
+async function within(invocation: CallInvocation, run: () => unknown): Promise<unknown> {
+  try {
+    return await runInvocation(invocation, async () => run());
+  } finally {
+    invocation.ended = true;
+  }
+}
