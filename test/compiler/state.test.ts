@@ -39,6 +39,7 @@ function recorder() {
       publish: (type, key, value) => calls.push(['publish', id(type, key), value]),
       received: (type, key) => [id(type, key)],
       pending: (type, key) => [id(type, key), 'second'],
+      size: () => 2,
     },
   };
   return { invocation, calls };
