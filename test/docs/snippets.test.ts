@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import * as ts from 'typescript';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder';
+import { documents, isProgram, type Snippet, snippetsOf } from './snippets';
+
+const root = join(__dirname, '../..');
+const run = promisify(execFile);
+
+describe('snippets of the documentation', function () {
+  this.timeout(120_000);
+  const snippets = documents().flatMap(snippetsOf);
+  let folder: TemporaryFolder;
+
+  const fileOf = (snippet: Snippet) => join(folder.path, `${snippet.where.replace(/\W+/g, '-')}.ts`);
+
+  before(async () => {
+    folder = await temporaryFolder();
+    await installHoldfast(join(folder.path, 'node_modules'));
+    await writeFile(join(folder.path, 'package.json'), '{}');
+    for (const snippet of snippets) await writeFile(fileOf(snippet), snippet.code);
+  });
+  after(() => folder.remove());
+
+  it('are there', () => {
+    assert.ok(snippets.some(({ where }) => where.startsWith('README.md')));
+    assert.ok(snippets.some(isProgram));
+  });
+
+  it('compile', () => {
+    const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
+    const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
+    const program = ts.createProgram(snippets.map(fileOf), {
+      ...options,
+      rootDir: undefined,
+      noEmit: true,
+      typeRoots: [join(root, 'node_modules/@types')],
+      // A snippet may declare what another one uses.
+      noUnusedLocals: false,
+      noUnusedParameters: false,
+    });
+    const problems = ts.getPreEmitDiagnostics(program).map((problem) => {
+      const snippet = snippets.find((each) => fileOf(each) === problem.file?.fileName);
+      const line = problem.file?.getLineAndCharacterOfPosition(problem.start ?? 0).line ?? 0;
+      return `${snippet?.where ?? problem.file?.fileName} +${line + 1}: ${ts.flattenDiagnosticMessageText(problem.messageText, '\n')}`;
+    });
+    assert.deepEqual(problems, []);
+  });
+
+  for (const snippet of snippets.filter(isProgram)) {
+    it(`${snippet.where} runs`, async () => {
+      const { stdout } = await run(
+        process.execPath,
+        ['-r', join(root, 'node_modules/ts-node/register'), fileOf(snippet)],
+        {
+          cwd: folder.path,
+          env: { ...process.env, TS_NODE_PROJECT: join(root, 'tsconfig.json'), TS_NODE_TRANSPILE_ONLY: '1' },
+          timeout: 60_000,
+        },
+      );
+      if (snippet.output !== undefined) assert.equal(stdout, snippet.output);
+    });
+  }
+});
+
+/** This project's sources as the package that the snippets import. */
+async function installHoldfast(modules: string): Promise<void> {
+  const folder = join(modules, 'holdfast');
+  await mkdir(folder, { recursive: true });
+  const index = JSON.stringify(join(root, 'index'));
+  await writeFile(join(folder, 'index.js'), `module.exports = require(${index});\n`);
+  await writeFile(join(folder, 'index.d.ts'), `export * from ${index};\n`);
+  await symlink(join(root, 'node_modules/inversify'), join(modules, 'inversify'));
+}
