@@ -151,8 +151,8 @@ export function goToMany(first: Movement | readonly Movement[], ...rest: Movemen
       fix: 'Give at least one to(Step, input), or return deadEnd() or gracefulComplete().',
     });
   }
-  const odd = movements.find((each) => !(each instanceof Movement));
-  if (odd !== undefined) {
+  // By shape, so that a movement made by another copy of the library counts too.
+  if (movements.some((each) => typeof each?.step !== 'function' || typeof each.with !== 'function')) {
     throw new HoldfastError('DEFINITION', 'goToMany was given something that is not a movement.', {
       where: 'goToMany',
       fix: 'Make each movement with to(Step, input).',

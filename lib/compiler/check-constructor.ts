@@ -33,16 +33,7 @@ export function checkConstructor(type: Class, mark: string, uses: Uses, record: 
   const { inject } = record.options ?? {};
   const owner = constructed.owner === type ? '' : `, inherited from ${constructed.owner.name}`;
   const where = `${type.name} constructor`;
-  if (!constructed.known) {
-    const count = constructed.owner.length === 1 ? '1 parameter' : `${constructed.owner.length} parameters`;
-    report({
-      code: 'NO_DESIGN_TYPES',
-      where,
-      found: `${count}${owner}, and nothing that says of which type: this build tool emits no design types`,
-      expected: 'design types, or a list of what to inject',
-      fix: `Add the list, ${mark}({ inject: [Balance, …] }), or build with emitDecoratorMetadata (tsc, ts-node, swc).`,
-    });
-  }
+  if (!constructed.known) report({ code: 'NO_DESIGN_TYPES', where, ...untyped(type, mark, constructed.owner) });
   if (inject !== undefined) checkInject(type, mark, inject, record.designTypes, report);
   for (const parameter of constructed.parameters) {
     // Too short a list is reported once, by checkInject.
@@ -61,6 +52,19 @@ export function checkConstructor(type: Class, mark: string, uses: Uses, record: 
       fix: 'Remove @injectable(), which is not needed here, or add @injectFromBase().',
     });
   }
+}
+
+/** Types are emitted for decorated classes only, so a base without a decorator has none whatever the build tool. */
+function untyped(type: Class, mark: string, owner: Class) {
+  const count = owner.length === 1 ? '1 parameter' : `${owner.length} parameters`;
+  const expected = 'design types, or a list of what to inject';
+  const list = `Add the list, ${mark}({ inject: [Balance, …] })`;
+  if (owner === type) {
+    const found = `${count}, and nothing that says of which type: this build tool emits no design types`;
+    return { found, expected, fix: `${list}, or build with emitDecoratorMetadata (tsc, ts-node, swc).` };
+  }
+  const found = `${count}, inherited from ${owner.name}, of which nothing says the type: types are emitted for decorated classes only, and not by every build tool`;
+  return { found, expected, fix: `${list}, or give ${type.name} a constructor of its own.` };
 }
 
 type Problem = { readonly found: string; readonly expected: string; readonly fix: string } | undefined;

@@ -18,10 +18,21 @@ class BundledStep {
 @Step()
 class InheritingStep extends BundledStep {}
 
+abstract class PlainBase {
+  constructor(readonly service: Service) {}
+
+  execute() {
+    return deadEnd();
+  }
+}
+
+@Step()
+class DerivedStep extends PlainBase {}
+
 @Flow()
 class BundledFlow {
   static readonly start = BundledStep;
-  static readonly steps = [InheritingStep];
+  static readonly steps = [InheritingStep, DerivedStep];
 
   constructor(readonly service: Service) {}
 }
