@@ -1,67 +1,37 @@
-import type { AnyStep, AttributeClass, ChannelClass, ChannelMessage, FlowClass, FlowOutput } from '../authoring';
-import type { Compiled, CompiledFlow } from '../compiler';
-import { type Address, addressOf, clientIdPrefix, type Event, type Payload, type Started, type StopHow } from '../core';
-import type { ClientCommand, HoldfastDispatch, ReadWhat } from '../dispatch';
+import type { AnyStep, ChannelClass, ChannelMessage, FlowClass, FlowInput, FlowOutput, RpcProxy } from '../authoring';
+import type { Address, Event, Payload, Started, StopHow } from '../core';
+import type { ClientCommand } from '../dispatch';
 import type { Outcome, RunDescription } from '../engine';
 import { HoldfastError } from '../errors';
-import type { Class, Clock, Ids } from '../ports';
-import { checkId, digest, encode, encodeRecord, shardOf } from '../values';
-import { durationMs } from '../values/duration';
-import { AttributeValues, lowerInitial } from './attribute-values';
-import { Exchange } from './exchange';
+import type { Class } from '../ports';
+import { AttributeValues } from './attribute-values';
 import { type FlowOutputEntry, type FlowResult, failureOf, onlyOutput, outputsOf } from './flow-outcome';
 import { type HistoryEvent, historyEvent } from './history-event';
+import { lowerStart } from './lower-start';
+import { type ClientParts, type OutgoingMessage, Requests, type RunOptions } from './requests';
+import { rpcProxy } from './rpc-proxy';
 import type { CallOptions, RequestOptions } from './settings';
 import { type ConfigOptions, lowerConfig, type StartArguments, type StartOptions } from './start-options';
-
-export interface ClientParts {
-  /** Names this process; new for each. */
-  readonly process: string;
-  readonly compiled: Compiled;
-  readonly dispatch: HoldfastDispatch;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly shards: number;
-}
-
-/** Which run of a flowId is meant [the latest]. */
-export interface RunOptions extends CallOptions {
-  readonly runId?: string;
-}
-
-export interface OutgoingMessage {
-  readonly channel: ChannelClass;
-  /** Of a `DurableChannelMap`. */
-  readonly key?: string;
-  readonly value: unknown;
-  /** The same id is stored once (C3) [a new one]. */
-  readonly messageId?: string;
-}
 
 /**
  * Starts Flows and asks about them (K). Every call rejects with a `HoldfastError` with a stable `code`; what changes
  * something is repeated by itself with the same id until it is answered, and is applied once.
  */
 export class Client {
-  private readonly exchange: Exchange;
+  private readonly requests: Requests;
 
-  constructor(private readonly parts: ClientParts) {
-    this.exchange = new Exchange(parts.process, parts.dispatch, parts.clock, parts.ids);
+  constructor(parts: ClientParts) {
+    this.requests = new Requests(parts);
   }
 
   /** Makes itself and the plans of its Flows known to every shard. */
-  async open(): Promise<void> {
-    const { compiled, dispatch, process, shards } = this.parts;
-    this.exchange.open();
-    const plans = [...compiled.flows.values()].map(({ plan }) => plan);
-    for (let shard = 0; shard < shards; shard++) {
-      await dispatch.send(shard, { kind: 'introduce', process, plans, worker: null });
-    }
+  open(): Promise<void> {
+    return this.requests.open();
   }
 
   /** Rejects what is still waiting with `CLOSED`. Idempotent. */
   close(): void {
-    this.exchange.close();
+    this.requests.close();
   }
 
   /**
@@ -69,28 +39,76 @@ export class Client {
    * first answer (F5). Throws `FLOW_ALREADY_EXISTS`, `ID_CONFLICT`, `INVALID_ID`, `VALUE_NOT_STORABLE`, `PAYLOAD_TOO_LARGE`.
    */
   async start<F extends FlowClass>(flow: F, flowId: string, ...[input, options]: StartArguments<F>): Promise<Started> {
-    const { requestId, startDelay, timeout, attributes, idReuse, durability, retention, ...call }: StartOptions =
-      options ?? {};
-    const compiled = this.flow(flow);
-    const payload = input === undefined ? null : encode(input, `input of ${compiled.plan.name}`);
-    const writes = lowerInitial(compiled, attributes ?? []);
-    const settings = {
-      reuse: idReuse ?? 'reject',
-      startDelayMs: startDelay === undefined ? 0 : durationMs(startDelay, 'startDelay'),
-      ...(timeout !== undefined && { timeoutMs: timeout === null ? null : durationMs(timeout, 'timeout') }),
-      config: lowerConfig({ durability, retention }),
-    };
-    checkReuse(settings.reuse);
-    const command: ClientCommand = {
-      kind: 'start',
-      ...this.identity(requestId, ['start', compiled.plan.name, payload, writes, settings]),
-      plan: compiled.plan.fingerprint,
-      runId: this.parts.ids.next(),
-      input: payload,
-      attributes: writes,
-      ...settings,
-    };
-    return (await this.request(flowId, command, call)) as Started;
+    const { command, call } = lowerStart(this.requests, this.requests.flow(flow), input, options);
+    return (await this.requests.send(flowId, command, call)) as Started;
+  }
+
+  /**
+   * Starts the Flow if it is not running, and calls one of its RPCs: `startAndCall(Cart, 'c-1', input, (cart) => cart.add(x))`.
+   * Validator and handler see the would-be first state; run and effects are saved in one write, and a rejection, an error or
+   * a missing worker creates nothing (R10). Throws as `start` and as the RPC.
+   */
+  async startAndCall<F extends FlowClass, R>(
+    flow: F,
+    flowId: string,
+    input: FlowInput<F>,
+    call: (rpc: RpcProxy<InstanceType<F>>) => Promise<R>,
+    options: StartOptions = {},
+  ): Promise<R> {
+    const compiled = this.requests.flow(flow);
+    const { command: start, call: callOptions } = lowerStart(this.requests, compiled, input, options);
+    return call(
+      rpcProxy<F>(compiled, flowId, ({ binding, args }) => {
+        const { fingerprint: plan, name } = compiled.plan;
+        const identity = this.requests.identity(options.requestId, ['startAndCall', start.digest, binding.name, args]);
+        const command = {
+          kind: 'startAndCall',
+          ...identity,
+          plan,
+          flow: name,
+          rpc: binding.name,
+          args,
+          start,
+        } as const;
+        return this.requests.call(flowId, command, callOptions, binding.plan.deadlineMs);
+      }),
+    );
+  }
+
+  /** Starts the Flow if it is not running, and publishes to it, in one write (R10). Throws as `start` and `publish`. */
+  async startAndPublish<F extends FlowClass>(
+    flow: F,
+    flowId: string,
+    input: FlowInput<F>,
+    messages: readonly OutgoingMessage[],
+    options: StartOptions = {},
+  ): Promise<{ readonly runId: string; readonly started: boolean }> {
+    const compiled = this.requests.flow(flow);
+    const { command: start, call } = lowerStart(this.requests, compiled, input, options);
+    const lowered = this.requests.messages(compiled, messages);
+    const content = ['startAndPublish', start.digest, lowered.map(({ digest }) => digest)];
+    const command = {
+      kind: 'startAndPublish',
+      ...this.requests.identity(options.requestId, content),
+      ...{ plan: compiled.plan.fingerprint, start, messages: lowered },
+    } as const;
+    return (await this.requests.send(flowId, command, call)) as { runId: string; started: boolean };
+  }
+
+  /**
+   * The RPCs and Queries of a Flow: `client.rpc(OrderFlow, 'o-1').approve('me')` (R1). Each call rejects with what the
+   * handler threw as `cause` of `RPC_FAILED`, or of `RPC_REJECTED` where its validator turned it down; with `NO_WORKER`,
+   * `DEADLINE_EXCEEDED`, `LOCK_CONFLICT`, `FLOW_CLOSING`, `FLOW_NOT_ACTIVE`, `FLOW_NOT_FOUND`. `requestId` is for one call.
+   */
+  rpc<F extends FlowClass>(flow: F, flowId: string, options: RequestOptions = {}): RpcProxy<InstanceType<F>> {
+    const compiled = this.requests.flow(flow);
+    const { requestId, ...call } = options;
+    return rpcProxy<F>(compiled, flowId, ({ binding, args }) => {
+      const { fingerprint: plan, name } = compiled.plan;
+      const identity = this.requests.identity(requestId, ['call', name, binding.name, args]);
+      const command = { kind: 'call', ...identity, plan, flow: name, rpc: binding.name, args } as const;
+      return this.requests.call(flowId, command, call, binding.plan.deadlineMs);
+    });
   }
 
   /**
@@ -121,7 +139,7 @@ export class Client {
 
   /** What a run is doing: status, Steps, unread messages, locks. Throws `FLOW_NOT_FOUND`. */
   async describe(flowId: string, options: RunOptions = {}): Promise<RunDescription> {
-    return (await this.read(flowId, { kind: 'describe' }, options)) as RunDescription;
+    return (await this.requests.read(flowId, { kind: 'describe' }, options)) as RunDescription;
   }
 
   /** The events of a run, oldest first. `from` is the number of the first [1], `limit` how many at most [all]. */
@@ -134,7 +152,7 @@ export class Client {
     let { runId } = run;
     for (let next = from; events.length < limit; ) {
       const what = { kind: 'history', from: next, limit: Math.min(limit - events.length, 1_000) } as const;
-      const page = (await this.read(flowId, what, runId === undefined ? run : { ...run, runId })) as {
+      const page = (await this.requests.read(flowId, what, runId === undefined ? run : { ...run, runId })) as {
         runId: string;
         events: [number, Event][];
         more: boolean;
@@ -149,8 +167,8 @@ export class Client {
 
   /** The Attributes of an open or closed run; needs no worker (A5). */
   async attributes(flow: FlowClass, flowId: string, options: RunOptions = {}): Promise<AttributeValues> {
-    const values = await this.read(flowId, { kind: 'attributes' }, options);
-    return new AttributeValues(this.flow(flow), values as [Address, Payload][]);
+    const values = await this.requests.read(flowId, { kind: 'attributes' }, options);
+    return new AttributeValues(this.requests.flow(flow), values as [Address, Payload][]);
   }
 
   /**
@@ -175,18 +193,13 @@ export class Client {
     messages: readonly OutgoingMessage[],
     options: CallOptions = {},
   ): Promise<void> {
-    const compiled = this.flow(flow);
-    const command: ClientCommand = {
-      kind: 'publish',
-      plan: compiled.plan.fingerprint,
-      messages: messages.map(({ channel, key, value, messageId }) => {
-        const address = addressOf(this.channelName(compiled, channel), key);
-        const payload = encode(value, `message for ${channel.name}`);
-        const id = checkId(messageId ?? this.newId(), 'messageId');
-        return { id, digest: digest('publish', address, payload), address, value: payload };
-      }),
-    };
-    await this.request(flowId, command, options);
+    const compiled = this.requests.flow(flow);
+    const { fingerprint: plan } = compiled.plan;
+    await this.requests.send(
+      flowId,
+      { kind: 'publish', plan, messages: this.requests.messages(compiled, messages) },
+      options,
+    );
   }
 
   /**
@@ -198,8 +211,13 @@ export class Client {
     if (how !== 'cancel' && how !== 'fail' && how !== 'terminate') {
       throw new HoldfastError('INVALID_ARGUMENT', `stop takes cancel, fail or terminate, not ${JSON.stringify(how)}.`);
     }
-    const command: ClientCommand = { kind: 'stop', ...this.identity(requestId, ['stop', how, reason]), how, reason };
-    return (await this.request(flowId, command, call)) as { status: string };
+    const command: ClientCommand = {
+      kind: 'stop',
+      ...this.requests.identity(requestId, ['stop', how, reason]),
+      how,
+      reason,
+    };
+    return (await this.requests.send(flowId, command, call)) as { status: string };
   }
 
   /**
@@ -213,8 +231,8 @@ export class Client {
     options: RequestOptions = {},
   ): Promise<void> {
     const { requestId, ...call } = options;
-    const identity = this.identity(requestId, ['skipTimer', stepExecutionId, timer ?? null]);
-    await this.request(
+    const identity = this.requests.identity(requestId, ['skipTimer', stepExecutionId, timer ?? null]);
+    await this.requests.send(
       flowId,
       { kind: 'skipTimer', ...identity, execution: stepExecutionId, timer: timer ?? null },
       call,
@@ -228,8 +246,8 @@ export class Client {
   async updateConfig(flowId: string, config: ConfigOptions, options: RequestOptions = {}): Promise<void> {
     const { requestId, ...call } = options;
     const lowered = lowerConfig(config);
-    const identity = this.identity(requestId, ['updateConfig', lowered]);
-    await this.request(flowId, { kind: 'updateConfig', ...identity, config: lowered }, call);
+    const identity = this.requests.identity(requestId, ['updateConfig', lowered]);
+    await this.requests.send(flowId, { kind: 'updateConfig', ...identity, config: lowered }, call);
   }
 
   /**
@@ -243,73 +261,18 @@ export class Client {
     options: RunOptions & { readonly number?: number } = {},
   ): Promise<void> {
     const { number = 1, ...run } = options;
-    const compiled = this.flow(flow);
+    const compiled = this.requests.flow(flow);
     const name = compiled.stepName(step as unknown as Class);
     if (name === undefined) {
       throw new HoldfastError('INVALID_ARGUMENT', `The Flow ${compiled.plan.name} has no Step ${step?.name}.`);
     }
-    await this.read(flowId, { kind: 'stepEnd', execution: `${name}-${number}` }, run, true);
+    await this.requests.read(flowId, { kind: 'stepEnd', execution: `${name}-${number}` }, run, true);
   }
 
   private async outcome(flow: FlowClass, flowId: string, options: RunOptions): Promise<Outcome> {
-    this.flow(flow);
-    return (await this.read(flowId, { kind: 'outcome' }, options, true)) as Outcome;
+    this.requests.flow(flow);
+    return (await this.requests.read(flowId, { kind: 'outcome' }, options, true)) as Outcome;
   }
-
-  private async request(flowId: string, command: ClientCommand, options: CallOptions): Promise<unknown> {
-    checkId(flowId, 'flowId');
-    return this.exchange.call(
-      shardOf(flowId, this.parts.shards),
-      (id, replyTo) => ({ kind: 'request', id, replyTo, flowId, command }),
-      options,
-      false,
-    );
-  }
-
-  private async read(flowId: string, what: ReadWhat, options: RunOptions, waits = false): Promise<unknown> {
-    checkId(flowId, 'flowId');
-    const { runId, ...call } = options;
-    return this.exchange.call(
-      shardOf(flowId, this.parts.shards),
-      (id, replyTo) => ({ kind: 'read', id, replyTo, flowId, runId: runId ?? null, what }),
-      call,
-      waits,
-    );
-  }
-
-  private identity(requestId: string | undefined, content: unknown[]): { requestId: string; digest: string } {
-    return { requestId: checkId(requestId ?? this.newId(), 'requestId'), digest: digest(encodeRecord(content)) };
-  }
-
-  private newId(): string {
-    return clientIdPrefix + this.parts.ids.next();
-  }
-
-  private flow(type: FlowClass): CompiledFlow {
-    const flow = this.parts.compiled.flowOf(type as unknown as Class);
-    if (flow) return flow;
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      `${type?.name ?? String(type)} is not one of the Flows given at opening.`,
-      {
-        fix: 'Add the class to `flows`.',
-      },
-    );
-  }
-
-  private channelName(flow: CompiledFlow, channel: ChannelClass | AttributeClass): string {
-    const binding = flow.channelOf(channel as unknown as Class);
-    if (binding) return binding.name;
-    const name = channel?.name ?? String(channel);
-    throw new HoldfastError('DEFINITION', `The Flow ${flow.plan.name} has no Channel ${name}.`, {
-      fix: `Take ${name} in the constructor of the Flow or of one of its Steps.`,
-    });
-  }
-}
-
-function checkReuse(reuse: string): void {
-  if (['reject', 'ifPreviousFailed', 'ifClosed', 'terminateRunning'].includes(reuse)) return;
-  throw new HoldfastError('INVALID_ARGUMENT', `idReuse cannot be ${JSON.stringify(reuse)}.`);
 }
 
 function definedOf<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {

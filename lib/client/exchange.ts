@@ -1,6 +1,7 @@
 import type { Answer, HoldfastDispatch, ToShard } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Cancel, Clock, Ids, Mailbox } from '../ports';
+import { fromFailure } from '../values';
 import { durationMs } from '../values/duration';
 import type { CallOptions } from './settings';
 
@@ -80,8 +81,9 @@ export class Exchange {
     const pending = this.pending.get(answer.id);
     if (!pending) return;
     if ('error' in answer) {
-      const { code, message, ...details } = answer.error;
-      pending.reject(new HoldfastError(code, message, details));
+      const { code, message, failure, ...details } = answer.error;
+      const cause = failure === undefined ? {} : { cause: fromFailure(failure) };
+      pending.reject(new HoldfastError(code, message, { ...details, ...cause }));
     } else pending.resolve(answer.value);
   }
 }

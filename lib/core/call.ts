@@ -1,21 +1,29 @@
 import { HoldfastError } from '../errors';
+import type { RpcPlan } from '../plan';
 import { callTaskOf } from './call-task';
-import type { CallCommand, CallGoneCommand, CallResultCommand, CallStartCommand } from './command';
+import type {
+  CallAnswered,
+  CallCommand,
+  CallGoneCommand,
+  CallResultCommand,
+  CallStartCommand,
+  StartAndCallCommand,
+} from './command';
+import type { LockClaim } from './execution';
+import { FlowState } from './flow-state';
+import { limits } from './limits';
 import { claimsOf } from './lock';
 import { callHolder, hasStartedCalls, type OpenCall } from './open-call';
+import type { RunState } from './run-state';
 import { checkStaged } from './staged';
+import { beginRun, checkStart } from './start';
 import { checkMovement, scheduleStep } from './step';
-import type { Turn } from './turn';
+import { Turn } from './turn';
 
 /** Takes a call of an RPC or Query in; it is answered when its handler has run (R1). */
 export function call(turn: Turn, command: CallCommand): void {
   const { run, head } = turn.flow;
-  const declared = turn.plan.rpcs[command.rpc];
-  if (!declared) {
-    throw new HoldfastError('DEFINITION', `The Flow ${turn.plan.name} has no RPC or Query ${command.rpc}.`, {
-      where: turn.plan.name,
-    });
-  }
+  const declared = declaredRpc(turn, command.rpc);
   if (!run) {
     throw new HoldfastError('FLOW_NOT_FOUND', `There is no Flow ${JSON.stringify(head.flowId)} to call.`, {
       where: head.flowId,
@@ -23,35 +31,38 @@ export function call(turn: Turn, command: CallCommand): void {
   }
   // A repeat of a call that is still open joins it.
   if (run.calls.has(command.requestId)) return;
-  if (declared.kind === 'rpc') refuseClosed(turn);
-  const { requestId, digest, rpc, args, plan } = command;
-  const locks = claimsOf(declared.locks, args, `${turn.plan.name}.${rpc}`);
-  const { kind, transactional } = declared;
-  const open: OpenCall = {
-    requestId,
-    digest,
-    kind,
-    rpc,
-    args,
-    plan,
-    locks,
-    transactional,
-    state: 'held',
-    token: null,
-    worker: null,
-  };
+  if (declared.kind === 'rpc' && !run.isTaking) throw closedError(run);
+  const { requestId } = command;
+  const locks = claimsOf(declared.locks, command.args, `${turn.plan.name}.${command.rpc}`);
+  const open = openCall(command, declared, locks);
   if (declared.onLockConflict === 'reject') {
     run.locks.wait(callHolder(requestId), locks);
     const free = run.locks.canHave(callHolder(requestId));
     run.locks.leave(callHolder(requestId));
     if (!free) {
-      throw new HoldfastError('LOCK_CONFLICT', `${rpc} needs a lock that another call holds or waits for.`, {
+      throw new HoldfastError('LOCK_CONFLICT', `${command.rpc} needs a lock that another call holds or waits for.`, {
         where: head.flowId,
       });
     }
   }
   run.calls.set(requestId, open);
-  if (kind === 'query' || !mayClose(turn)) admit(turn, open);
+  if (declared.kind === 'query' || !mayClose(turn)) admit(turn, open);
+}
+
+/** Calls a Flow that is started if it is not running: validator and handler see its would-be first state (R10). */
+export function startAndCall(turn: Turn, command: StartAndCallCommand): void {
+  const { flow, plan, now } = turn;
+  const { start, kind: _, ...rest } = command;
+  if (flow.run?.isTaking) return call(turn, { ...rest, kind: 'call' });
+  checkStart(turn, start);
+  const declared = declaredRpc(turn, command.rpc);
+  const scratch = new Turn(FlowState.empty(flow.head.flowId), plan, now);
+  beginRun(scratch, start);
+  const locks = claimsOf(declared.locks, command.args, `${plan.name}.${command.rpc}`);
+  const open: OpenCall = { ...openCall(command, declared, locks), state: 'ready' };
+  scratch.run.calls.set(open.requestId, open);
+  flow.pending = { command: start, run: scratch.run };
+  turn.effects.push({ kind: 'callReady', requestId: open.requestId });
 }
 
 /** Lets a call on that was held back: it queues for its locks, or a worker may take it. */
@@ -64,57 +75,68 @@ export function admit(turn: Turn, open: OpenCall): void {
 }
 
 function makeReady(turn: Turn, open: OpenCall): void {
-  turn.run.calls.set(open.requestId, { ...open, state: 'ready', token: null, worker: null });
+  standingIn(turn)!.calls.set(open.requestId, { ...open, state: 'ready', token: null, worker: null });
   turn.effects.push({ kind: 'callReady', requestId: open.requestId });
+}
+
+/** The run in whose state an open call stands: the would-be first one of a start that depends on it, or the real one. */
+function standingIn(turn: Turn): RunState | undefined {
+  return turn.flow.pending?.run ?? turn.flow.run;
 }
 
 /** Hands a call out: its handler sees the state of this moment. */
 export function startCall(turn: Turn, command: CallStartCommand): void {
-  const { run } = turn.flow;
+  const run = standingIn(turn);
   const open = run?.calls.get(command.requestId);
   if (!run || open?.state !== 'ready') return;
   const started: OpenCall = { ...open, state: 'started', token: command.token, worker: command.worker };
   run.calls.set(open.requestId, started);
   if (open.transactional) run.window = open.requestId;
-  turn.effects.push({
-    kind: 'handOutCall',
-    worker: command.worker,
-    task: callTaskOf(run, turn.plan, started),
-  });
+  turn.effects.push({ kind: 'handOutCall', worker: command.worker, task: callTaskOf(run, turn.plan, started) });
 }
 
 /** Takes what the handler did: an RPC's writes and answer are saved together (R3); all else leaves nothing. */
 export function callResult(turn: Turn, command: CallResultCommand): void {
-  const open = turn.flow.run?.calls.get(command.requestId);
-  const accepted = open?.token === command.token;
-  turn.effects.push({ kind: 'resultTaken', worker: command.worker, token: command.token, accepted });
+  const { requestId, outcome, token, worker } = command;
+  const open = standingIn(turn)?.calls.get(requestId);
+  const accepted = open?.token === token;
+  turn.effects.push({ kind: 'resultTaken', worker, token, accepted });
   if (!open || !accepted) return;
-  const { outcome } = command;
-  let error = outcome.kind === 'failed' ? new HoldfastError(outcome.code, outcome.failure.message) : undefined;
-  if (outcome.kind === 'answered' && open.kind === 'rpc') {
-    try {
-      checkRpc(turn, open, outcome);
-    } catch (refusal) {
-      if (!(refusal instanceof HoldfastError)) throw refusal;
-      error = refusal;
-    }
-    if (!error) apply(turn, open, outcome);
-  }
-  endCall(turn, open);
   if (outcome.kind === 'failed') {
-    turn.effects.push({ kind: 'callAnswer', requestId: open.requestId, error: error!, failure: outcome.failure });
-  } else if (error) turn.effects.push({ kind: 'callAnswer', requestId: open.requestId, error });
-  else turn.effects.push({ kind: 'callAnswer', requestId: open.requestId, value: outcome.answer });
+    endCall(turn, open);
+    const error = new HoldfastError(outcome.code, outcome.failure.message);
+    turn.effects.push({ kind: 'callAnswer', requestId, error, failure: outcome.failure });
+    return;
+  }
+  const error = open.kind === 'rpc' ? takeAnswer(turn, open, outcome) : undefined;
+  endCall(turn, open);
+  turn.effects.push({ kind: 'callAnswer', requestId, ...(error ? { error } : { value: outcome.answer }) });
 }
 
-function checkRpc(turn: Turn, open: OpenCall, outcome: CallResultCommand['outcome'] & { kind: 'answered' }): void {
+/** Saves what an RPC did, with the start that depended on it; or says why it cannot be saved. */
+function takeAnswer(turn: Turn, open: OpenCall, outcome: CallAnswered): HoldfastError | undefined {
+  const { pending } = turn.flow;
+  try {
+    if (pending) checkStart(turn, pending.command);
+    checkRpc(turn, open, outcome);
+  } catch (refusal) {
+    if (refusal instanceof HoldfastError) return refusal;
+    throw refusal;
+  }
+  if (pending) beginRun(turn, pending.command);
+  apply(turn, open, outcome);
+  return undefined;
+}
+
+function checkRpc(turn: Turn, open: OpenCall, outcome: CallAnswered): void {
+  const run = standingIn(turn)!;
   // It had started before the Flow began to close, so it is saved; a closed Flow takes nothing more.
-  if (!turn.run.isOpen) refuseClosed(turn);
+  if (!run.isOpen) throw closedError(run);
   for (const movement of outcome.movements) checkMovement(turn.plan, movement);
-  checkStaged(turn, open.rpc, open.locks, outcome.staged);
+  checkStaged(turn.plan, run, open.rpc, open.locks, outcome.staged);
 }
 
-function apply(turn: Turn, open: OpenCall, outcome: CallResultCommand['outcome'] & { kind: 'answered' }): void {
+function apply(turn: Turn, open: OpenCall, outcome: CallAnswered): void {
   const { rpc, requestId, args, digest } = open;
   const { answer, staged, deleted, cancels, movements } = outcome;
   turn.emit({ kind: 'RpcCompleted', rpc, requestId, args, answer, staged, deleted });
@@ -130,7 +152,7 @@ function apply(turn: Turn, open: OpenCall, outcome: CallResultCommand['outcome']
 
 /** Nobody waits for the call any more, or its deadline has passed: it leaves nothing (R8). */
 export function callGone(turn: Turn, command: CallGoneCommand): void {
-  const open = turn.flow.run?.calls.get(command.requestId);
+  const open = standingIn(turn)?.calls.get(command.requestId);
   if (!open) return;
   endCall(turn, open);
   if (open.state === 'started') {
@@ -150,10 +172,14 @@ export function callGone(turn: Turn, command: CallGoneCommand): void {
   turn.effects.push({ kind: 'callAnswer', requestId: open.requestId, error });
 }
 
-/** The worker of a started call is gone: another may run the handler again (R6). */
-export function callAgain(turn: Turn, open: OpenCall): void {
-  if (turn.run.window === open.requestId) endWindow(turn);
-  makeReady(turn, open);
+/** The worker of started calls is gone or was silent for too long: others may run their handlers again (R6). */
+export function callsAgain(turn: Turn, worker: string, silentMs: number | null): void {
+  if (silentMs !== null && silentMs < limits.callSilenceMs) return;
+  for (const open of [...(standingIn(turn)?.calls.values() ?? [])]) {
+    if (open.worker !== worker || open.state !== 'started') continue;
+    if (turn.flow.run?.window === open.requestId) endWindow(turn);
+    makeReady(turn, open);
+  }
 }
 
 /** Whether the Flow waits for started RPCs before it decides to close, so that new ones have to queue (D5, O4). */
@@ -164,6 +190,10 @@ export function mayClose(turn: Turn): boolean {
 }
 
 function endCall(turn: Turn, open: OpenCall): void {
+  if (turn.flow.pending) {
+    turn.flow.pending = undefined;
+    return;
+  }
   const { run } = turn;
   run.calls.delete(open.requestId);
   if (run.window === open.requestId) endWindow(turn);
@@ -191,20 +221,30 @@ export function refuseUnstarted(turn: Turn): void {
   for (const open of [...turn.run.calls.values()]) {
     if (open.kind === 'query') continue;
     endCall(turn, open);
-    turn.effects.push({ kind: 'callAnswer', requestId: open.requestId, error: closedError(turn) });
+    turn.effects.push({ kind: 'callAnswer', requestId: open.requestId, error: closedError(turn.run) });
   }
 }
 
-function refuseClosed(turn: Turn): void {
-  if (!turn.run.isTaking) throw closedError(turn);
-}
-
-function closedError(turn: Turn): HoldfastError {
-  const { flowId, status, closing } = turn.run.head;
+function closedError(run: RunState): HoldfastError {
+  const { flowId, status, closing } = run.head;
   const name = JSON.stringify(flowId);
   return closing
     ? new HoldfastError('FLOW_CLOSING', `The Flow ${name} is closing as ${closing.status} and takes no calls.`, {
         where: flowId,
       })
     : new HoldfastError('FLOW_NOT_ACTIVE', `The Flow ${name} is ${status}: it cannot be called.`, { where: flowId });
+}
+
+function declaredRpc({ plan }: Turn, rpc: string): RpcPlan {
+  const declared = plan.rpcs[rpc];
+  if (declared) return declared;
+  throw new HoldfastError('DEFINITION', `The Flow ${plan.name} has no RPC or Query ${rpc}.`, { where: plan.name });
+}
+
+function openCall(
+  { requestId, digest, rpc, args, plan }: Omit<CallCommand, 'kind'>,
+  { kind, transactional }: RpcPlan,
+  locks: readonly LockClaim[],
+): OpenCall {
+  return { requestId, digest, kind, rpc, args, plan, locks, transactional, state: 'held', token: null, worker: null };
 }

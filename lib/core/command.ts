@@ -16,6 +16,8 @@ export type Command =
   | WorkerGoneCommand
   | HeartbeatCommand
   | CallCommand
+  | StartAndCallCommand
+  | StartAndPublishCommand
   | CallStartCommand
   | CallResultCommand
   | CallGoneCommand;
@@ -185,6 +187,7 @@ export interface CallCommand {
   readonly requestId: string;
   readonly digest: string;
   readonly plan: string;
+  readonly flow: string;
   readonly rpc: string;
   /** The arguments, as one array. */
   readonly args: Payload;
@@ -232,4 +235,20 @@ export interface CallFailed {
 export interface CallGoneCommand {
   readonly kind: 'callGone';
   readonly requestId: string;
+}
+
+/** Starts the Flow if it is not running, and calls; all or nothing (R10). */
+export interface StartAndCallCommand extends Omit<CallCommand, 'kind'> {
+  readonly kind: 'startAndCall';
+  readonly start: StartCommand;
+}
+
+/** Starts the Flow if it is not running, and publishes, in one write (R10). */
+export interface StartAndPublishCommand {
+  readonly kind: 'startAndPublish';
+  readonly requestId: string;
+  readonly digest: string;
+  readonly plan: string;
+  readonly start: StartCommand;
+  readonly messages: PublishCommand['messages'];
 }

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
-import { call, callGone, callResult, startCall } from './call';
+import { call, callGone, callResult, startAndCall, startCall } from './call';
 import { claim } from './claim';
 import type { Command } from './command';
 import { skipTimer, stop, updateConfig } from './control';
@@ -8,7 +8,7 @@ import { due, heartbeat, workerGone } from './due';
 import type { Effect } from './effect';
 import type { Event } from './event';
 import type { FlowState } from './flow-state';
-import { publish } from './publish';
+import { publish, startAndPublish } from './publish';
 import { checkRepeat } from './repeat';
 import { result } from './result';
 import { settle } from './settle';
@@ -63,6 +63,10 @@ function act(turn: Turn, command: Command): void {
       return due(turn);
     case 'workerGone':
       return workerGone(turn, command);
+    case 'startAndPublish':
+      return startAndPublish(turn, command);
+    case 'startAndCall':
+      return startAndCall(turn, command);
     case 'call':
       return call(turn, command);
     case 'callStart':

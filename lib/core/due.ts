@@ -1,4 +1,4 @@
-import { callAgain } from './call';
+import { callsAgain } from './call';
 import type { HeartbeatCommand, WorkerGoneCommand } from './command';
 import type { Execution } from './execution';
 import { failAttempt } from './failure-route';
@@ -60,8 +60,9 @@ function timeOut(turn: Turn, execution: Execution, name: string, what: string, r
 
 /** Fails the attempts of a worker that was silent for longer than they allow; the policy decides what follows (X2). */
 export function workerGone(turn: Turn, { worker, silentMs }: WorkerGoneCommand): void {
+  callsAgain(turn, worker, silentMs);
   const run = turn.flow.run;
-  if (!run?.isOpen) return;
+  if (!run?.isTaking) return;
   for (const id of [...run.running]) {
     const execution = run.executions.get(id);
     const call = execution?.call;
@@ -77,10 +78,6 @@ export function workerGone(turn: Turn, { worker, silentMs }: WorkerGoneCommand):
       retryAfterMs: null,
     });
     if (!run.isTaking) return;
-  }
-  for (const open of [...run.calls.values()]) {
-    if (open.worker !== worker || open.state !== 'started') continue;
-    if (silentMs === null || silentMs >= limits.callSilenceMs) callAgain(turn, open);
   }
 }
 

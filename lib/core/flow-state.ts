@@ -1,3 +1,4 @@
+import type { StartCommand } from './command';
 import { limits } from './limits';
 import type { RunState } from './run-state';
 import { type Row, Table } from './table';
@@ -16,10 +17,18 @@ export interface Remembered extends Row {
   readonly answer: unknown;
 }
 
+/** The would-be first state of a run, and the call that decides whether it begins. */
+export interface PendingStart {
+  readonly command: StartCommand;
+  readonly run: RunState;
+}
+
 /** Everything an owner keeps of one flowId: the ids of its requests, over all runs, and its latest run. */
 export class FlowState {
   readonly ids = new Table<Remembered>();
   run: RunState | undefined;
+  /** A start whose first call is being made: nothing of it is saved yet (R10). Lost with the owner. */
+  pending: PendingStart | undefined;
 
   constructor(public head: FlowHead) {}
 

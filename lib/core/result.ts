@@ -129,7 +129,7 @@ function refusal(turn: Turn, execution: Execution, outcome: Outcome): HoldfastEr
     if (outcome.kind === 'waited') checkWait(turn, outcome);
     if (outcome.kind === 'decided') checkDecision(turn, outcome);
     if (outcome.kind === 'waited' || outcome.kind === 'decided')
-      checkStaged(turn, execution.id, execution.call!.locks, outcome.staged);
+      checkStaged(turn.plan, turn.run, execution.id, execution.call!.locks, outcome.staged);
     return undefined;
   } catch (error) {
     if (error instanceof HoldfastError) return error;

@@ -1,19 +1,26 @@
 import { HoldfastError } from '../errors';
+import type { FlowPlan } from '../plan';
 import { checkAttribute, checkChannel } from './declared';
 import type { Staged } from './event';
 import type { LockClaim } from './execution';
 import { limits } from './limits';
 import { keyOf, nameOf } from './payload';
-import type { Turn } from './turn';
+import type { RunState } from './run-state';
 
 /** Throws unless all that a call staged is declared, within the limits, and under the locks it holds (S8, L1, P9). */
-export function checkStaged(turn: Turn, who: string, locks: readonly LockClaim[], staged: Staged): void {
+export function checkStaged(
+  plan: FlowPlan,
+  run: RunState,
+  who: string,
+  locks: readonly LockClaim[],
+  staged: Staged,
+): void {
   atMost(staged.publishes.length, limits.publishesPerCall, 'messages in one call');
-  atMost(turn.run.tables.messages.size + staged.publishes.length, limits.unreadMessages, 'unread messages');
-  for (const [address] of staged.publishes) checkChannel(turn.plan, address);
+  atMost(run.tables.messages.size + staged.publishes.length, limits.unreadMessages, 'unread messages');
+  for (const [address] of staged.publishes) checkChannel(plan, address);
   for (const [address] of staged.attributes) {
-    checkAttribute(turn.plan, address);
-    const declared = turn.plan.attributes[nameOf(address)]!;
+    checkAttribute(plan, address);
+    const declared = plan.attributes[nameOf(address)]!;
     if (declared.lock !== 'none' && !holdsExclusive(locks, address)) {
       throw new HoldfastError(
         'DEFINITION',

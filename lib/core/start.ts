@@ -1,7 +1,7 @@
 import { HoldfastError } from '../errors';
-import type { FlowConfig } from '../plan';
+import type { FlowConfig, FlowPlan } from '../plan';
 import { closeRun } from './close';
-import type { StartCommand } from './command';
+import type { MovementRequest, StartCommand } from './command';
 import { checkAttribute } from './declared';
 import type { RunState } from './run-state';
 import { checkMovement, scheduleStep } from './step';
@@ -13,15 +13,31 @@ export interface Started {
 
 /** Begins a run (F3–F6, F8). A repeat was answered before this is called (F5). */
 export function start(turn: Turn, command: StartCommand): void {
-  const { plan, now } = turn;
+  checkStart(turn, command);
+  beginRun(turn, command);
+  const answer: Started = { runId: command.runId };
+  turn.flow.remember(command.requestId, command.digest, answer, turn.now);
+  turn.answer(answer);
+}
+
+/** Throws unless the run may be begun; nothing is changed. */
+export function checkStart(turn: Turn, command: StartCommand): void {
+  const { plan } = turn;
   const previous = turn.flow.run;
   if (previous) checkReuse(previous, command);
-  const first = plan.start === null ? null : { step: plan.start, input: command.input, overrides: null };
+  const first = firstMovement(plan, command);
   if (first) checkMovement(plan, first);
   else if (command.input !== null) {
     throw new HoldfastError('INVALID_ARGUMENT', `The Flow ${plan.name} has no start Step and takes no input.`);
   }
   for (const [address] of command.attributes) checkAttribute(plan, address);
+}
+
+/** Emits the events of a run's beginning; the command was checked. */
+export function beginRun(turn: Turn, command: StartCommand): void {
+  const { plan, now } = turn;
+  const previous = turn.flow.run;
+  const first = firstMovement(plan, command);
   if (previous?.isOpen) {
     closeRun(turn, 'terminated', null, {
       name: 'Terminated',
@@ -44,9 +60,10 @@ export function start(turn: Turn, command: StartCommand): void {
     const notBefore = command.startDelayMs > 0 ? now + command.startDelayMs : null;
     scheduleStep(turn, first, { kind: 'start' }, null, notBefore);
   }
-  const answer: Started = { runId: command.runId };
-  turn.flow.remember(command.requestId, command.digest, answer, now);
-  turn.answer(answer);
+}
+
+function firstMovement(plan: FlowPlan, command: StartCommand): MovementRequest | null {
+  return plan.start === null ? null : { step: plan.start, input: command.input, overrides: null };
 }
 
 function checkReuse(previous: RunState, command: StartCommand): void {

@@ -1,7 +1,12 @@
 import type {
+  CallCommand,
+  CallResultCommand,
+  CallTask,
   PublishCommand,
   ResultCommand,
   SkipTimerCommand,
+  StartAndCallCommand,
+  StartAndPublishCommand,
   StartCommand,
   StopCommand,
   Task,
@@ -10,11 +15,18 @@ import type {
 import type { ErrorCode } from '../errors';
 import type { FlowPlan } from '../plan';
 import type { Dispatch, Inbox } from '../ports';
+import type { Failure } from '../values';
 
 /** What the owner of a shard receives. */
-export type ToShard = Request | Read | Result | Beat | Introduce | Leave;
+export type ToShard = Request | CallRequest | Read | Result | CallResult | Beat | Introduce | Leave;
 
-export type ClientCommand = StartCommand | PublishCommand | StopCommand | SkipTimerCommand | UpdateConfigCommand;
+export type ClientCommand =
+  | StartCommand
+  | StartAndPublishCommand
+  | PublishCommand
+  | StopCommand
+  | SkipTimerCommand
+  | UpdateConfigCommand;
 
 /** A client's command; answered after all it saw is durable (P4). */
 export interface Request {
@@ -24,6 +36,23 @@ export interface Request {
   readonly replyTo: string;
   readonly flowId: string;
   readonly command: ClientCommand;
+}
+
+/** A call of an RPC or Query; answered when its handler has run, and all it saw and wrote is durable (R). */
+export interface CallRequest {
+  readonly kind: 'call';
+  readonly id: string;
+  readonly replyTo: string;
+  readonly flowId: string;
+  readonly command: CallCommand | StartAndCallCommand;
+  /** From its arrival (R8). */
+  readonly deadlineMs: number;
+}
+
+export interface CallResult {
+  readonly kind: 'callResult';
+  readonly flowId: string;
+  readonly command: CallResultCommand;
 }
 
 export interface Read {
@@ -63,6 +92,8 @@ export interface Introduce {
 export interface WorkerOffer {
   /** Tasks it runs at a time (X13). */
   readonly slots: number;
+  /** RPCs and Queries it runs at a time (X13). */
+  readonly callSlots: number;
   /** null: all. */
   readonly taskQueues: readonly string[] | null;
 }
@@ -89,7 +120,7 @@ export interface Leave {
 }
 
 /** What a client or worker process receives. */
-export type ToProcess = Answer | HandOut | ResultTaken | Abort;
+export type ToProcess = Answer | HandOut | HandOutCall | ResultTaken | Abort;
 
 export type Answer =
   | { readonly kind: 'answer'; readonly id: string; readonly value: unknown }
@@ -99,6 +130,12 @@ export interface HandOut {
   readonly kind: 'handOut';
   readonly shard: number;
   readonly task: Task;
+}
+
+export interface HandOutCall {
+  readonly kind: 'handOutCall';
+  readonly shard: number;
+  readonly task: CallTask;
 }
 
 export interface ResultTaken {
@@ -118,6 +155,8 @@ export interface WireError {
   readonly message: string;
   readonly where?: string;
   readonly fix?: string;
+  /** What user code threw. */
+  readonly failure?: Failure;
 }
 
 export type HoldfastDispatch = Dispatch<ToShard, ToProcess>;

@@ -1,6 +1,7 @@
 import type { HoldfastDispatch } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Clock, Logger, StateStore } from '../ports';
+import { CallTakers } from './call-takers';
 import { defaultSettings, type EngineSettings } from './settings';
 import { ShardOwner } from './shard-owner';
 import { WorkerRegistry } from './worker-registry';
@@ -22,10 +23,11 @@ export class Engine {
   constructor(parts: EngineParts) {
     const settings = { ...defaultSettings, ...parts.settings };
     const workers = new WorkerRegistry();
+    const callTakers = new CallTakers();
     const onFenced = parts.onFenced ?? (() => {});
     this.owners = Array.from(
       { length: settings.shards },
-      (_, shard) => new ShardOwner({ ...parts, shard, settings, workers, onFenced }),
+      (_, shard) => new ShardOwner({ ...parts, shard, settings, workers, callTakers, onFenced }),
     );
   }
 

@@ -32,7 +32,7 @@ export class HandedOut {
     this.lookedAt = now;
   }
 
-  add(process: string, task: Task, now: number): void {
+  add(process: string, task: Pick<Task, 'flowId' | 'heartbeatTimeoutMs' | 'token'>, now: number): void {
     const { flowId, heartbeatTimeoutMs } = task;
     const holder = this.holders.get(process) ?? { heardAt: now, attempts: new Map() };
     if (holder.attempts.size === 0) holder.heardAt = now;

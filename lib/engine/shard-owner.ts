@@ -1,6 +1,7 @@
 import type { HoldfastDispatch, ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Clock, Logger, ShardStore, StateStore, StoreStats } from '../ports';
+import type { CallTakers } from './call-takers';
 import type { EngineSettings } from './settings';
 import { ShardSession } from './shard-session';
 import { Watchers } from './watchers';
@@ -13,6 +14,7 @@ export interface ShardOwnerParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly workers: WorkerRegistry;
+  readonly callTakers: CallTakers;
   readonly settings: EngineSettings;
   /** Another owner took the shard over: this one has stopped. */
   readonly onFenced: (error: HoldfastError) => void;

@@ -1,12 +1,14 @@
-import { type Command, decide, type Effect, outstanding } from '../core';
+import { type Command, decide, type Effect, limits, outstanding } from '../core';
 import type { Introduce, Request, Result, ShardInbox, ToShard } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
 import type { ShardStore } from '../ports';
 import { keys } from '../store/keys';
 import { decodeRecord, encodeRecord } from '../values';
+import { Calls } from './calls';
 import type { Cell } from './cell';
 import { Cells } from './cells';
+import { Deferred } from './deferred';
 import { Plans } from './plans';
 import { Reads } from './reads';
 import { ShardClock } from './shard-clock';
@@ -18,6 +20,8 @@ import { wireError } from './wire-error';
 import { WritePipeline } from './write-pipeline';
 
 const messagesPerTurn = 1_000;
+
+type OwnCommand = readonly [flowId: string, command: Command];
 
 /** What a session shares with the owner that opened it. */
 export interface SessionHooks {
@@ -39,8 +43,10 @@ export class ShardSession {
   private readonly wakes: Wakes;
   private readonly reads: Reads;
   private readonly tasks: Tasks;
+  private readonly calls: Calls;
+  private readonly deferred = new Deferred();
   /** Commands of the engine's own, for the next turn. */
-  private own: (readonly [flowId: string, command: Command])[] = [];
+  private own: OwnCommand[] = [];
   /** Requests whose answer is not out yet. */
   private backlog = 0;
   private ended = false;
@@ -66,14 +72,22 @@ export class ShardSession {
     });
     const { cells, plans, pipeline } = this;
     this.reads = new Reads(store, cells, pipeline, watchers, (read, value) => this.answer(read, value));
-    this.tasks = new Tasks({
+    const shared = {
       epoch: store.epoch,
-      ...{ inbox, cells, plans, pipeline, owner: parts },
-      run: (flowId, command) => this.run(flowId, command),
-      later: (commands) => {
+      ...{ cells, pipeline, owner: parts },
+      run: (flowId: string, command: Command, onAnswer?: (answer: unknown) => void) =>
+        this.run(flowId, command, onAnswer),
+      later: (commands: readonly OwnCommand[]) => {
         this.own.push(...commands);
         if (commands.length > 0) hooks.wake();
       },
+    };
+    this.tasks = new Tasks({ ...shared, inbox, plans });
+    this.calls = new Calls({
+      ...shared,
+      watch: (worker, token, flowId) => this.tasks.watch(worker, token, flowId, limits.callSilenceMs),
+      unwatch: (token) => this.tasks.over(token),
+      answer: (request, value) => this.answer(request, value),
     });
   }
 
@@ -105,7 +119,8 @@ export class ShardSession {
     if (messages.length > 0) {
       this.pipeline.whenDurable(this.pipeline.gathering, () => this.inbox.trim(messages.length));
     }
-    for (const [flowId, command] of own) if (this.cells.get(flowId)?.flow.run?.isOpen) this.run(flowId, command);
+    for (const [flowId, command] of own) if (this.cells.get(flowId)) this.run(flowId, command);
+    this.calls.give();
     this.tasks.give();
     this.pipeline.go();
     this.wakes.arm();
@@ -125,6 +140,7 @@ export class ShardSession {
     this.pipeline.stop();
     this.wakes.close();
     this.tasks.close();
+    this.calls.close();
   }
 
   private async load(): Promise<void> {
@@ -163,9 +179,15 @@ export class ShardSession {
       case 'beat':
         return this.tasks.beat(message);
       case 'leave':
+        this.parts.callTakers.leave(message.process);
         return this.parts.workers.leave(message.process);
       case 'request':
         return this.takeRequest(message);
+      case 'call':
+        return this.calls.take(message);
+      case 'callResult':
+        this.calls.over(message.command.worker, message.command.token);
+        return this.run(message.flowId, message.command);
       case 'result':
         return this.takeResult(message);
       case 'read': {
@@ -179,6 +201,7 @@ export class ShardSession {
   private takeIntroduction(message: Introduce): void {
     this.plans.add(message.plans, this.pipeline);
     this.parts.workers.introduce(message);
+    this.parts.callTakers.introduce(message);
   }
 
   private takeRequest(request: Request): void {
@@ -215,6 +238,7 @@ export class ShardSession {
     const blocked = this.blocked.get(flowId);
     if (blocked) return onAnswer(blocked);
     const cell = this.cells.get(flowId)!;
+    if (this.deferred.hold(cell.flow, command, () => this.run(flowId, command, onAnswer))) return;
     const before = cell.flow.head;
     try {
       const { events, effects } = decide(cell.flow, this.planFor(cell, command), command, this.time.now());
@@ -226,6 +250,7 @@ export class ShardSession {
       this.wakes.set(flowId, run?.isOpen ? run.due.next() : null);
       for (const effect of effects) this.route(cell, effect, onAnswer);
       if (events.length > 0) this.reads.recheck(flowId);
+      this.deferred.resume(cell.flow);
     } catch (error) {
       // The state in memory may be half changed and must not be saved: the flow is parked, the shard starts afresh.
       this.block(flowId, error);
@@ -246,6 +271,12 @@ export class ShardSession {
         return this.tasks.ready(cell, effect);
       case 'handOut':
         return this.tasks.handOut(cell, effect);
+      case 'callReady':
+        return this.calls.becameReady(cell.flow.head.flowId, effect.requestId);
+      case 'handOutCall':
+        return this.calls.handOut(cell, effect);
+      case 'callAnswer':
+        return this.calls.answered(cell.flow.head.flowId, effect);
       case 'resultTaken':
       case 'abort': {
         const { worker, ...message } = effect;

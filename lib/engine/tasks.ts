@@ -53,6 +53,12 @@ export class Tasks {
     pipeline.hurry();
   }
 
+  /** Watches something else that a worker has in hand. */
+  watch(worker: string, token: string, flowId: string, silenceMs: number): void {
+    this.handedOut.add(worker, { token, flowId, heartbeatTimeoutMs: silenceMs }, this.parts.owner.clock.monotonic());
+    this.lookLater();
+  }
+
   /** The attempt is over for this owner, whether the worker knows it or not. */
   over(token: string): void {
     this.handedOut.remove(token);

@@ -1,6 +1,6 @@
 import type { Beat } from '../dispatch';
 import type { Cancel, Clock } from '../ports';
-import type { Attempt, Attempts } from './attempts';
+import type { InHand, InHands } from './in-hand';
 
 /** Heartbeat values go out at most this often (X3). */
 const throttleMs = 1_000;
@@ -18,22 +18,22 @@ export class Beats {
 
   constructor(
     private readonly process: string,
-    private readonly attempts: Attempts,
+    private readonly held: InHands,
     private readonly clock: Clock,
     private readonly send: (shard: number, beat: Beat) => void,
-    private readonly resend: (attempt: Attempt) => void,
+    private readonly resend: (inHand: InHand) => void,
   ) {}
 
   /** A task has come into hand. */
-  watch(attempt: Attempt): void {
+  watch(inHand: InHand): void {
     const now = this.clock.monotonic();
-    if (!this.sentAt.has(attempt.shard)) this.sentAt.set(attempt.shard, now);
-    this.arm(now + attempt.task.heartbeatTimeoutMs / 3);
+    if (!this.sentAt.has(inHand.shard)) this.sentAt.set(inHand.shard, now);
+    this.arm(now + inHand.heartbeatTimeoutMs / 3);
   }
 
   /** A heartbeat value wants to go out. */
-  soon(attempt: Attempt): void {
-    this.arm((this.sentAt.get(attempt.shard) ?? 0) + throttleMs);
+  soon(inHand: InHand): void {
+    this.arm((this.sentAt.get(inHand.shard) ?? 0) + throttleMs);
   }
 
   close(): void {
@@ -51,28 +51,27 @@ export class Beats {
   private look(): void {
     this.nextAt = Number.POSITIVE_INFINITY;
     const now = this.clock.monotonic();
-    const byShard = new Map<number, Attempt[]>();
-    for (const attempt of this.attempts.all()) {
-      const others = byShard.get(attempt.shard);
-      if (others) others.push(attempt);
-      else byShard.set(attempt.shard, [attempt]);
+    const byShard = new Map<number, InHand[]>();
+    for (const inHand of this.held.all()) {
+      const others = byShard.get(inHand.shard);
+      if (others) others.push(inHand);
+      else byShard.set(inHand.shard, [inHand]);
     }
-    for (const [shard, attempts] of byShard) this.beat(shard, attempts, now);
+    for (const [shard, held] of byShard) this.beat(shard, held, now);
     for (const shard of this.sentAt.keys()) if (!byShard.has(shard)) this.sentAt.delete(shard);
   }
 
-  private beat(shard: number, attempts: readonly Attempt[], now: number): void {
-    const values = attempts.flatMap((attempt) => {
-      const { unsentValue, task } = attempt;
-      attempt.unsentValue = undefined;
-      const { flowId, execution, token } = task;
-      return unsentValue && !attempt.outcome ? [{ flowId, execution, token, value: unsentValue.value }] : [];
+  private beat(shard: number, held: readonly InHand[], now: number): void {
+    const values = held.flatMap((inHand) => {
+      const { unsentValue, flowId, name, token } = inHand;
+      inHand.unsentValue = undefined;
+      return unsentValue && !inHand.result ? [{ flowId, execution: name, token, value: unsentValue.value }] : [];
     });
-    this.send(shard, { kind: 'beat', process: this.process, tokens: attempts.map(({ task }) => task.token), values });
+    this.send(shard, { kind: 'beat', process: this.process, tokens: held.map(({ token }) => token), values });
     this.sentAt.set(shard, now);
-    for (const attempt of attempts) if (attempt.outcome && now - attempt.sentAt >= resendMs) this.resend(attempt);
-    const shortest = Math.min(...attempts.map(({ task }) => task.heartbeatTimeoutMs));
-    const pending = attempts.some(({ outcome }) => outcome);
+    for (const inHand of held) if (inHand.result && now - inHand.sentAt >= resendMs) this.resend(inHand);
+    const shortest = Math.min(...held.map(({ heartbeatTimeoutMs }) => heartbeatTimeoutMs));
+    const pending = held.some(({ result }) => result);
     this.arm(now + Math.min(shortest / 3, pending ? resendMs : Number.POSITIVE_INFINITY));
   }
 }

@@ -27,7 +27,10 @@ export async function runCall(task: CallTask, flow: CompiledFlow, parts: CallPar
         if (rejected) return rejected;
       }
       const invocation = new CallInvocation(task, flow, { ...parts, readOnly: task.kind === 'query' });
-      const returned = await within(invocation, () => handler[method]!(...args, invocation.context));
+      // Optional arguments that the caller left out must not let the context slip into their place.
+      const given = Math.max(args.length, handler[method]!.length - 1);
+      const padded = Array.from({ length: given }, (_, i) => args[i]);
+      const returned = await within(invocation, () => handler[method]!(...padded, invocation.context));
       const answer = encode(returned, `answer of ${task.rpc}`);
       return { kind: 'answered', answer, ...invocation.staged() };
     } finally {

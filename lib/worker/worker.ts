@@ -1,15 +1,18 @@
 import { outsideInvocation } from '../authoring';
 import type { Compiled } from '../compiler';
-import type { Outcome } from '../core';
-import type { HandOut, HoldfastDispatch, ToProcess } from '../dispatch';
+import { type CallOutcome, type CallTask, limits, type Outcome, type Task } from '../core';
+import type { HoldfastDispatch, ToProcess } from '../dispatch';
 import type { Clock, HandlerResolver, Logger, Mailbox } from '../ports';
-import { type Attempt, Attempts } from './attempts';
 import { Beats } from './beats';
+import { type InHand, InHands } from './in-hand';
 import { runAttempt } from './run-attempt';
+import { runCall } from './run-call';
 
 export interface WorkerSettings {
   /** Steps that run at a time [100] (X13). */
   readonly slots: number;
+  /** RPCs and Queries that run at a time, besides Steps [50] (X13). */
+  readonly callSlots: number;
   /** Task queues it serves [all] (T1). */
   readonly taskQueues: readonly string[] | null;
   /** How long `close` waits for handlers before their signals abort [30 s] (X6). */
@@ -18,7 +21,13 @@ export interface WorkerSettings {
   readonly abortMs: number;
 }
 
-export const defaultWorkerSettings: WorkerSettings = { slots: 100, taskQueues: null, graceMs: 30_000, abortMs: 1_000 };
+export const defaultWorkerSettings: WorkerSettings = {
+  slots: 100,
+  callSlots: 50,
+  taskQueues: null,
+  graceMs: 30_000,
+  abortMs: 1_000,
+};
 
 export interface WorkerParts {
   /** Names this process; new for each. */
@@ -35,7 +44,8 @@ export interface WorkerParts {
 /** Runs the users' Step methods. Knows nothing of the state of a Flow but what a task carries. */
 export class Worker {
   private readonly settings: WorkerSettings;
-  private readonly attempts = new Attempts();
+  private readonly held = new InHands();
+  private readonly attempts = new Map<string, Task>();
   private readonly beats: Beats;
   private mailbox: Mailbox | undefined;
   private draining = false;
@@ -46,10 +56,10 @@ export class Worker {
     this.settings = { ...defaultWorkerSettings, ...parts.settings };
     this.beats = new Beats(
       parts.process,
-      this.attempts,
+      this.held,
       parts.clock,
       (shard, beat) => this.send(shard, beat),
-      (attempt) => this.report(attempt),
+      (inHand) => this.report(inHand),
     );
   }
 
@@ -59,9 +69,9 @@ export class Worker {
     resolver.adopt(compiled.classes);
     this.mailbox = dispatch.openMailbox(process, (message) => this.take(message));
     const plans = [...compiled.flows.values()].map(({ plan }) => plan);
-    const { slots, taskQueues } = this.settings;
+    const { slots, callSlots, taskQueues } = this.settings;
     for (let shard = 0; shard < shards; shard++) {
-      await dispatch.send(shard, { kind: 'introduce', process, plans, worker: { slots, taskQueues } });
+      await dispatch.send(shard, { kind: 'introduce', process, plans, worker: { slots, callSlots, taskQueues } });
     }
   }
 
@@ -81,12 +91,11 @@ export class Worker {
     this.draining = true;
     for (let shard = 0; shard < shards; shard++) await dispatch.send(shard, { kind: 'leave', process });
     if (!(await this.doneWithin(this.settings.graceMs))) {
-      for (const { abort } of this.attempts.all()) abort.abort(new Error('the worker is closing'));
+      for (const { abort } of this.held.all()) abort.abort(new Error('the worker is closing'));
       if (!(await this.doneWithin(this.settings.abortMs))) {
-        for (const attempt of this.attempts.all()) {
-          if (attempt.outcome) continue;
-          attempt.outcome = returned(attempt, true);
-          this.report(attempt);
+        for (const [token, task] of this.attempts) {
+          const inHand = this.held.get(token);
+          if (inHand) this.endAttempt(inHand, task, returned(inHand, true));
         }
         await this.doneWithin(this.settings.abortMs);
       }
@@ -97,14 +106,14 @@ export class Worker {
   }
 
   private async doneWithin(ms: number): Promise<boolean> {
-    if (this.attempts.size === 0) return true;
+    if (this.held.size === 0) return true;
     return new Promise<boolean>((resolve) => {
       const cancel = this.parts.clock.after(ms, () => resolve(false));
       this.hurry = () => {
         cancel();
-        resolve(this.attempts.size === 0);
+        resolve(this.held.size === 0);
       };
-      this.attempts.none().then(() => {
+      this.held.none().then(() => {
         cancel();
         resolve(true);
       });
@@ -114,74 +123,94 @@ export class Worker {
   private take(message: ToProcess): void {
     switch (message.kind) {
       case 'handOut':
-        return this.start(message);
+        return this.startAttempt(message.shard, message.task);
+      case 'handOutCall':
+        return this.startCall(message.shard, message.task);
       case 'abort':
-        return this.attempts.get(message.token)?.abort.abort(new Error(message.reason));
+        return this.held.get(message.token)?.abort.abort(new Error(message.reason));
       case 'resultTaken': {
-        const attempt = this.attempts.get(message.token);
-        if (!attempt?.outcome) return;
+        const inHand = this.held.get(message.token);
+        if (!inHand?.result) return;
         if (!message.accepted) {
-          this.parts.logger.warn('a result came too late and was discarded', { execution: attempt.task.execution });
+          const { flowId, name } = inHand;
+          this.parts.logger.warn('a result came too late and was discarded', { flowId, name });
         }
-        this.attempts.end(message.token);
+        this.held.end(message.token);
+        this.attempts.delete(message.token);
       }
     }
   }
 
-  private start({ shard, task }: HandOut): void {
-    const attempt = this.attempts.begin(shard, task);
-    if (!attempt) {
-      // The engine that asks again may have missed the result.
-      const known = this.attempts.get(task.token);
-      if (known?.outcome) this.report(known);
-      return;
-    }
-    this.beats.watch(attempt);
-    if (this.draining) {
-      attempt.outcome = returned(attempt, false);
-      this.report(attempt);
-      return;
-    }
-    outsideInvocation(() => this.run(attempt)).catch((error) => {
-      this.parts.logger.error('an attempt could not be run', { execution: task.execution, error });
-    });
+  private startAttempt(shard: number, task: Task): void {
+    const { token, flowId, heartbeatTimeoutMs } = task;
+    const inHand = this.begin({ shard, token, flowId, name: task.execution, heartbeatTimeoutMs });
+    if (!inHand) return;
+    this.attempts.set(token, task);
+    if (this.draining) return this.endAttempt(inHand, task, returned(inHand, false));
+    outsideInvocation(() => this.runAttempt(inHand, task)).catch((error) => this.notRun(inHand, error));
   }
 
-  private async run(attempt: Attempt): Promise<void> {
+  private startCall(shard: number, task: CallTask): void {
+    const { token, flowId, rpc } = task;
+    const inHand = this.begin({ shard, token, flowId, name: rpc, heartbeatTimeoutMs: limits.callSilenceMs });
+    if (!inHand) return;
+    outsideInvocation(() => this.runCall(inHand, task)).catch((error) => this.notRun(inHand, error));
+  }
+
+  /** undefined where the token runs already, or has run. */
+  private begin(task: Parameters<InHands['begin']>[0]): InHand | undefined {
+    const inHand = this.held.begin(task);
+    if (inHand) this.beats.watch(inHand);
+    else {
+      // The engine that asks again may have missed the result.
+      const known = this.held.get(task.token);
+      if (known?.result) this.report(known);
+    }
+    return inHand;
+  }
+
+  private async runAttempt(inHand: InHand, task: Task): Promise<void> {
     const { compiled, resolver, logger } = this.parts;
-    const { task, abort } = attempt;
+    const { signal } = inHand.abort;
     const outcome = await runAttempt(task, compiled.flows.get(task.flow)!, {
-      resolver,
-      signal: abort.signal,
-      logger,
+      ...{ resolver, signal, logger },
       onHeartbeat: (value) => {
-        attempt.unsentValue = { value };
-        attempt.lastValue = { value };
-        this.beats.soon(attempt);
+        inHand.unsentValue = { value };
+        inHand.lastValue = { value };
+        this.beats.soon(inHand);
       },
     });
-    // It was given back meanwhile: what it did counts no more.
-    if (attempt.outcome) return;
     // A handler that fails because its worker closes has not failed by itself.
-    const drained = outcome.kind === 'failed' && this.draining && abort.signal.aborted;
-    attempt.outcome = drained ? returned(attempt, true) : outcome;
-    this.report(attempt);
+    const drained = outcome.kind === 'failed' && this.draining && signal.aborted;
+    this.endAttempt(inHand, task, drained ? returned(inHand, true) : outcome);
   }
 
-  private report(attempt: Attempt): void {
-    const { process, compiled, clock } = this.parts;
-    const { shard, task, outcome } = attempt;
-    attempt.sentAt = clock.monotonic();
-    const command = {
-      kind: 'result',
-      runId: task.runId,
-      execution: task.execution,
-      token: task.token,
-      worker: process,
-      plan: compiled.flows.get(task.flow)!.plan.fingerprint,
-      outcome: outcome!,
-    } as const;
-    this.send(shard, { kind: 'result', flowId: task.flowId, command });
+  private endAttempt(inHand: InHand, { flowId, runId, execution, flow }: Task, outcome: Outcome): void {
+    // It was given back meanwhile: what it did counts no more.
+    if (inHand.result) return;
+    const command = { kind: 'result', ...{ runId, execution, outcome }, ...this.stamp(inHand, flow) } as const;
+    inHand.result = { kind: 'result', flowId, command };
+    this.report(inHand);
+  }
+
+  private async runCall(inHand: InHand, task: CallTask): Promise<void> {
+    const { compiled, resolver, logger } = this.parts;
+    const { flowId, requestId, flow } = task;
+    const parts = { resolver, signal: inHand.abort.signal, logger };
+    const outcome: CallOutcome = await runCall(task, compiled.flows.get(flow)!, parts);
+    const command = { kind: 'callResult', requestId, outcome, ...this.stamp(inHand, flow) } as const;
+    inHand.result = { kind: 'callResult', flowId, command };
+    this.report(inHand);
+  }
+
+  private stamp({ token }: InHand, flow: string) {
+    const plan = this.parts.compiled.flows.get(flow)!.plan.fingerprint;
+    return { token, worker: this.parts.process, plan };
+  }
+
+  private report(inHand: InHand): void {
+    inHand.sentAt = this.parts.clock.monotonic();
+    this.send(inHand.shard, inHand.result!);
   }
 
   private send(shard: number, message: Parameters<HoldfastDispatch['send']>[1]): void {
@@ -190,8 +219,12 @@ export class Worker {
       this.parts.logger.warn('a message to a shard could not be sent', { shard, kind: message.kind, error });
     });
   }
+
+  private notRun({ flowId, name }: InHand, error: unknown): void {
+    this.parts.logger.error('a task could not be run', { flowId, name, error });
+  }
 }
 
-function returned({ lastValue }: Attempt, entered: boolean): Outcome {
+function returned({ lastValue }: InHand, entered: boolean): Outcome {
   return { kind: 'returned', entered, ...(lastValue && { heartbeat: lastValue.value }) };
 }

@@ -1,0 +1,131 @@
+import type { ChannelClass, FlowClass } from '../authoring';
+import type { Compiled, CompiledFlow } from '../compiler';
+import { addressOf, clientIdPrefix, type PublishCommand } from '../core';
+import type { CallRequest, ClientCommand, HoldfastDispatch, ReadWhat } from '../dispatch';
+import { HoldfastError } from '../errors';
+import type { Class, Clock, Ids } from '../ports';
+import { checkId, digest, encode, encodeRecord, shardOf } from '../values';
+import { durationMs } from '../values/duration';
+import { Exchange } from './exchange';
+import type { CallOptions } from './settings';
+
+export interface ClientParts {
+  /** Names this process; new for each. */
+  readonly process: string;
+  readonly compiled: Compiled;
+  readonly dispatch: HoldfastDispatch;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly shards: number;
+}
+
+/** Which run of a flowId is meant [the latest]. */
+export interface RunOptions extends CallOptions {
+  readonly runId?: string;
+}
+
+export interface OutgoingMessage {
+  readonly channel: ChannelClass;
+  /** Of a `DurableChannelMap`. */
+  readonly key?: string;
+  readonly value: unknown;
+  /** The same id is stored once (C3) [a new one]. */
+  readonly messageId?: string;
+}
+
+/** Makes requests by names and bytes, gives each its id, and sends it to the shard of its flowId. */
+export class Requests {
+  private readonly exchange: Exchange;
+
+  constructor(private readonly parts: ClientParts) {
+    this.exchange = new Exchange(parts.process, parts.dispatch, parts.clock, parts.ids);
+  }
+
+  async open(): Promise<void> {
+    const { compiled, dispatch, process, shards } = this.parts;
+    this.exchange.open();
+    const plans = [...compiled.flows.values()].map(({ plan }) => plan);
+    for (let shard = 0; shard < shards; shard++) {
+      await dispatch.send(shard, { kind: 'introduce', process, plans, worker: null });
+    }
+  }
+
+  close(): void {
+    this.exchange.close();
+  }
+
+  async send(flowId: string, command: ClientCommand, options: CallOptions): Promise<unknown> {
+    checkId(flowId, 'flowId');
+    return this.exchange.call(
+      shardOf(flowId, this.parts.shards),
+      (id, replyTo) => ({ kind: 'request', id, replyTo, flowId, command }),
+      options,
+      false,
+    );
+  }
+
+  /** Calls an RPC or Query. `planned` is the deadline its plan gives it. */
+  async call(flowId: string, command: CallRequest['command'], options: CallOptions, planned: number): Promise<unknown> {
+    checkId(flowId, 'flowId');
+    const deadlineMs = options.deadline === undefined ? planned : durationMs(options.deadline, 'deadline');
+    return this.exchange.call(
+      shardOf(flowId, this.parts.shards),
+      (id, replyTo) => ({ kind: 'call', id, replyTo, flowId, command, deadlineMs }),
+      // The owner of the shard knows best why there is no answer, so it has the first word.
+      { ...options, deadline: deadlineMs + 1_000 },
+      false,
+    );
+  }
+
+  async read(flowId: string, what: ReadWhat, options: RunOptions, waits = false): Promise<unknown> {
+    checkId(flowId, 'flowId');
+    const { runId, ...call } = options;
+    return this.exchange.call(
+      shardOf(flowId, this.parts.shards),
+      (id, replyTo) => ({ kind: 'read', id, replyTo, flowId, runId: runId ?? null, what }),
+      call,
+      waits,
+    );
+  }
+
+  identity(requestId: string | undefined, content: unknown[]): { requestId: string; digest: string } {
+    return { requestId: checkId(requestId ?? this.newId(), 'requestId'), digest: digest(encodeRecord(content)) };
+  }
+
+  newId(): string {
+    return clientIdPrefix + this.parts.ids.next();
+  }
+
+  newRunId(): string {
+    return this.parts.ids.next();
+  }
+
+  /** Throws `INVALID_ARGUMENT` for a Flow that was not given at opening. */
+  flow(type: FlowClass): CompiledFlow {
+    const flow = this.parts.compiled.flowOf(type as unknown as Class);
+    if (flow) return flow;
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `${type?.name ?? String(type)} is not one of the Flows given at opening.`,
+      { fix: 'Add the class to `flows`.' },
+    );
+  }
+
+  messages(flow: CompiledFlow, outgoing: readonly OutgoingMessage[]): PublishCommand['messages'] {
+    return outgoing.map(({ channel, key, value, messageId }) => {
+      const address = addressOf(channelName(flow, channel), key);
+      const payload = encode(value, `message for ${channel.name}`);
+      const id = checkId(messageId ?? this.newId(), 'messageId');
+      return { id, digest: digest('publish', address, payload), address, value: payload };
+    });
+  }
+}
+
+function channelName(flow: CompiledFlow, channel: ChannelClass): string {
+  const binding = flow.channelOf(channel as unknown as Class);
+  if (binding) return binding.name;
+  const name = channel?.name ?? String(channel);
+  throw new HoldfastError('DEFINITION', `The Flow ${flow.plan.name} has no Channel ${name}.`, {
+    fix: `Take ${name} in the constructor of the Flow or of one of its Steps.`,
+  });
+}
