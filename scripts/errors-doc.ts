@@ -27,9 +27,7 @@ export function errorsDoc(): string {
     '`fix` what to do. What a Step throws itself is kept with its name, message, stack and cause, and comes back as the',
     '`cause` of `FLOW_FAILED`.',
     '',
-    '| kind | what to do |',
-    '| --- | --- |',
-    ...used.map(([kind, advice]) => `| \`${kind}\` | ${advice} |`),
+    ...used.map(([kind, advice]) => `- \`${kind}\`: ${advice}`),
     '',
     ...entries.flatMap(([code, { name, kind, meaning, fix }]) => [
       `## ${code}`,
