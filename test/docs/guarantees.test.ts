@@ -46,6 +46,7 @@ describe('docs/guarantees.md', () => {
     assert.equal(row('`retry.jitter`'), count(defaultRetry.jitter));
     assert.equal(row('`retry.nonRetryable`'), defaultRetry.nonRetryable.join() || 'none');
     assert.equal(row('`slots`'), count(defaultWorkerSettings.slots));
+    assert.equal(row('RPCs and Queries of a worker'), count(defaultWorkerSettings.callSlots));
     assert.equal(row('`grace`'), duration(defaultWorkerSettings.graceMs));
     const { historyLimitEvents, historyLimitBytes, retentionMs } = defaultConfig;
     assert.ok(text.includes(`${count(historyLimitEvents)} events or ${historyLimitBytes / 2 ** 20} MiB`));
