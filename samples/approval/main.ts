@@ -3,6 +3,7 @@ import {
   Attribute,
   anyOf,
   Channel,
+  type Client,
   DurableAttribute,
   DurableChannel,
   Flow,
@@ -34,7 +35,7 @@ class AskStep {
   ) {}
 
   waitFor(request: Request) {
-    return anyOf(this.votes.take(request.approvers), Timer.after('300ms', 'deadline'));
+    return anyOf(this.votes.take(request.approvers), Timer.after('2d', 'deadline'));
   }
 
   execute(request: Request, ctx: StepContext) {
@@ -66,10 +67,10 @@ async function main() {
 
   await ask('moon', 'a trip to the moon');
   await vote('moon', 'mara', true);
-  await pause(10);
-  console.log(
-    `moon still has ${(await client.describe('moon')).unread[0]?.messages} unread vote, and waits for another`,
-  );
+  await untilWaiting(client, 'moon');
+  const [unread] = (await client.describe('moon')).unread;
+  console.log(`moon has ${unread?.messages} vote and waits for another; the sample lets two days pass`);
+  await client.skipTimer('moon', 'Ask-1', 'deadline');
 
   for (const id of ['bicycle', 'yacht', 'moon']) {
     const output = await client.result(ApprovalFlow, id);
@@ -79,6 +80,10 @@ async function main() {
   console.log('\nmoon, event by event:');
   printHistory(await client.history('moon'));
   await holdfast.close();
+}
+
+async function untilWaiting(client: Client, flowId: string): Promise<void> {
+  while ((await client.describe(flowId)).steps[0]?.state !== 'waiting') await pause(5);
 }
 
 main();

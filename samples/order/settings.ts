@@ -5,7 +5,7 @@ const folder = process.env.HOLDFAST_DIR ?? '.holdfast';
 /** Of this sample: what the command line and the environment say. */
 export const settings = {
   /** Where the flows are kept. */
-  store: process.env.HOLDFAST_STORE ?? `file:${join(folder, 'order')}`,
+  store: process.env.HOLDFAST_STORE || `file:${join(folder, 'order')}`,
   /** What took place in the world outside. */
   ledger: join(folder, 'order-ledger.jsonl'),
   /** How long each Step takes. */
