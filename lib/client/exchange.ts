@@ -10,6 +10,8 @@ const repeatMs = 5_000;
 const defaultDeadlineMs = 60_000;
 
 interface Pending {
+  readonly shard: number;
+  send(): void;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -24,11 +26,14 @@ export class Exchange {
     private readonly dispatch: HoldfastDispatch,
     private readonly clock: Clock,
     private readonly ids: Ids,
+    /** A shard does not know a plan of this client. */
+    private readonly introduce: (shard: number) => void,
   ) {}
 
   open(): void {
     this.mailbox = this.dispatch.openMailbox(this.process, (message) => {
       if (message.kind === 'answer') this.settle(message);
+      if (message.kind === 'unknown') this.introduceAgain(message.shard);
     });
   }
 
@@ -57,12 +62,13 @@ export class Exchange {
     const cancels: Cancel[] = [];
     try {
       return await new Promise<unknown>((resolve, reject) => {
-        this.pending.set(id, { resolve, reject });
         const send = () => {
+          cancels[0]?.();
           // A send that fails is repeated like one whose answer is lost.
           this.dispatch.send(shard, message).catch(() => {});
           cancels[0] = this.clock.after(repeatMs, send);
         };
+        this.pending.set(id, { shard, send, resolve, reject });
         send();
         if (deadlineMs !== null) cancels[1] = this.clock.after(deadlineMs, () => reject(tooLate(deadlineMs)));
         if (signal) {
@@ -75,6 +81,11 @@ export class Exchange {
       this.pending.delete(id);
       for (const cancel of cancels) cancel?.();
     }
+  }
+
+  private introduceAgain(shard: number): void {
+    this.introduce(shard);
+    for (const pending of this.pending.values()) if (pending.shard === shard) pending.send();
   }
 
   private settle(answer: Answer): void {

@@ -38,16 +38,19 @@ export class Requests {
   private readonly exchange: Exchange;
 
   constructor(private readonly parts: ClientParts) {
-    this.exchange = new Exchange(parts.process, parts.dispatch, parts.clock, parts.ids);
+    const introduce = (shard: number) => void this.introduce(shard).catch(() => {});
+    this.exchange = new Exchange(parts.process, parts.dispatch, parts.clock, parts.ids, introduce);
   }
 
   async open(): Promise<void> {
-    const { compiled, dispatch, process, shards } = this.parts;
     this.exchange.open();
+    await Promise.all(Array.from({ length: this.parts.shards }, (_, shard) => this.introduce(shard)));
+  }
+
+  private introduce(shard: number): Promise<void> {
+    const { compiled, dispatch, process } = this.parts;
     const plans = [...compiled.flows.values()].map(({ plan }) => plan);
-    for (let shard = 0; shard < shards; shard++) {
-      await dispatch.send(shard, { kind: 'introduce', process, plans, worker: null });
-    }
+    return dispatch.send(shard, { kind: 'introduce', process, plans, worker: null });
   }
 
   close(): void {

@@ -1,10 +1,13 @@
-import type { Inbox, Mailbox } from '../ports';
-import type { HoldfastDispatch, ToProcess, ToShard } from './messages';
+import type { HintReader, Inbox, Mailbox, Offers, Origin, Subscription } from '../ports';
+import { Epochs } from './epochs';
+import { MemoryHints } from './memory-hints';
+import type { Hint, HoldfastDispatch, ToProcess, ToShard } from './messages';
 
 /** Dispatch inside one process: nothing is copied, and nothing is left when the process ends. */
 export class MemoryDispatch implements HoldfastDispatch {
   private readonly inboxes = new Map<number, MemoryInbox>();
-  private readonly mailboxes = new Map<string, (message: ToProcess) => void>();
+  private readonly mailboxes = new Map<string, (message: ToProcess, from: Origin) => void>();
+  private readonly hints = new MemoryHints<Hint>();
 
   async send(shard: number, message: ToShard): Promise<void> {
     this.inbox(shard).add(message);
@@ -17,13 +20,24 @@ export class MemoryDispatch implements HoldfastDispatch {
   }
 
   openMailbox(process: string, onMessage: (message: ToProcess) => void): Mailbox {
-    this.mailboxes.set(process, onMessage);
+    const epochs = new Epochs();
+    this.mailboxes.set(process, (message, from) => {
+      if (epochs.accept(from)) onMessage(message);
+    });
     return { close: () => void this.mailboxes.delete(process) };
   }
 
-  post(process: string, message: ToProcess): void {
+  post(process: string, message: ToProcess, from: Origin): void {
     // Not at once: a receiver must never run inside the sender's turn.
-    setImmediate(() => this.mailboxes.get(process)?.(message));
+    setImmediate(() => this.mailboxes.get(process)?.(message, from));
+  }
+
+  openOffers(): Offers<Hint> {
+    return this.hints.openOffers();
+  }
+
+  openHints(_process: string, wanted: Subscription, onHint: (hint: Hint) => void): HintReader<Hint> {
+    return this.hints.openReader(wanted, onHint);
   }
 
   isGone(process: string): boolean {

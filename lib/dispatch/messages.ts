@@ -14,11 +14,11 @@ import type {
 } from '../core';
 import type { ErrorCode } from '../errors';
 import type { FlowPlan } from '../plan';
-import type { Dispatch, Inbox } from '../ports';
+import type { AnyHint, Dispatch, Inbox } from '../ports';
 import type { Failure } from '../values';
 
 /** What the owner of a shard receives. */
-export type ToShard = Request | CallRequest | Read | Result | CallResult | Beat | Introduce | Leave;
+export type ToShard = Request | CallRequest | Read | Claim | Result | CallResult | Beat | Introduce | Leave;
 
 export type ClientCommand =
   | StartCommand
@@ -78,6 +78,50 @@ export interface Result {
   readonly kind: 'result';
   readonly flowId: string;
   readonly command: ResultCommand;
+  /** Absent from a standing worker, whose slots the engine counts itself. */
+  readonly offer?: SlotOffer;
+}
+
+/** Slots that a worker keeps free for the shard until it is answered: it gives ready Steps for them at once. */
+export interface SlotOffer {
+  readonly free: number;
+  /** null: all. */
+  readonly taskQueues: readonly string[] | null;
+}
+
+/** A worker that read a hint wants to run its call; answered by a hand-out or a refusal that names the claim. */
+export interface Claim {
+  readonly kind: 'claim';
+  /** New for each claim; a repeat has the same one. */
+  readonly id: string;
+  readonly process: string;
+  readonly hint: Hint;
+  readonly flowId: string;
+  /** Fingerprint of the plan that the worker would run it by. */
+  readonly plan: string;
+}
+
+/** A call that waits for a worker: no input, only where to claim it. */
+export type Hint = StepHint | CallHint;
+
+export interface StepHint extends AnyHint {
+  readonly kind: 'step';
+  readonly shard: number;
+  readonly flowId: string;
+  readonly runId: string;
+  readonly execution: string;
+  readonly issue: number;
+  readonly step: string;
+  readonly taskQueue: string;
+}
+
+export interface CallHint extends AnyHint {
+  readonly kind: 'call';
+  readonly shard: number;
+  readonly flowId: string;
+  readonly requestId: string;
+  readonly rpc: string;
+  readonly taskQueue: null;
 }
 
 /** A process with user code makes itself known: its plans are kept (V2) and, if it is a worker, it gets tasks. */
@@ -85,7 +129,7 @@ export interface Introduce {
   readonly kind: 'introduce';
   readonly process: string;
   readonly plans: readonly FlowPlan[];
-  /** null: it runs no Steps. */
+  /** null: it runs nothing, or claims what it runs. */
   readonly worker: WorkerOffer | null;
 }
 
@@ -120,7 +164,7 @@ export interface Leave {
 }
 
 /** What a client or worker process receives. */
-export type ToProcess = Answer | HandOut | HandOutCall | ResultTaken | Abort;
+export type ToProcess = Answer | HandOut | HandOutCall | ClaimRefused | ResultTaken | Abort | Unknown;
 
 export type Answer =
   | { readonly kind: 'answer'; readonly id: string; readonly value: unknown }
@@ -130,12 +174,29 @@ export interface HandOut {
   readonly kind: 'handOut';
   readonly shard: number;
   readonly task: Task;
+  /** The claim that this answers; absent where the engine gave it by itself. */
+  readonly claim?: string;
 }
 
 export interface HandOutCall {
   readonly kind: 'handOutCall';
   readonly shard: number;
   readonly task: CallTask;
+  /** The claim that this answers; absent where the engine gave it by itself. */
+  readonly claim?: string;
+}
+
+export interface ClaimRefused {
+  readonly kind: 'claimRefused';
+  readonly claim: string;
+  /** `gone`: nobody needs the hint any more. `lacking`: the worker's plan does not have it. */
+  readonly reason: 'gone' | 'lacking';
+}
+
+/** The shard does not know a plan of this process: it should introduce itself again, and repeat what it wanted. */
+export interface Unknown {
+  readonly kind: 'unknown';
+  readonly shard: number;
 }
 
 export interface ResultTaken {
@@ -159,5 +220,5 @@ export interface WireError {
   readonly failure?: Failure;
 }
 
-export type HoldfastDispatch = Dispatch<ToShard, ToProcess>;
+export type HoldfastDispatch = Dispatch<ToShard, ToProcess, Hint>;
 export type ShardInbox = Inbox<ToShard>;

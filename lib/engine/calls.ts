@@ -1,9 +1,11 @@
 import { type CallAnswerEffect, type Command, DueQueue, type HandOutCallEffect, limits } from '../core';
-import type { CallRequest } from '../dispatch';
+import type { CallHint, CallRequest, Claim, ToProcess } from '../dispatch';
 import type { Cancel } from '../ports';
 import { fromFailure } from '../values';
 import type { Cell } from './cell';
 import type { Cells } from './cells';
+import type { Outlet } from './outlet';
+import type { Plans } from './plans';
 import type { ShardOwnerParts } from './shard-owner';
 import type { WritePipeline } from './write-pipeline';
 
@@ -14,11 +16,24 @@ interface Waiting {
   readonly rpc: string;
   /** Everybody who asked with this id. */
   readonly requests: CallRequest[];
+  /** Grows each time the call becomes ready. */
+  issue: number;
 }
+
+/** A call in a worker's hands, as it was sent. */
+interface Sent {
+  readonly worker: string;
+  readonly message: ToProcess;
+}
+
+/** What a worker lacks is offered again after this time: another may have it. */
+const lackingMs = 1_000;
 
 export interface CallParts {
   readonly epoch: number;
   readonly cells: Cells;
+  readonly plans: Plans;
+  readonly outlet: Outlet;
   readonly pipeline: WritePipeline;
   readonly owner: ShardOwnerParts;
   /** Watches a token in a worker's hands. */
@@ -34,6 +49,11 @@ export class Calls {
   private readonly waiting = new Map<string, Waiting>();
   /** Keys of calls that a worker may take, oldest first. */
   private readonly ready = new Set<string>();
+  private readonly offered = new Set<string>();
+  private readonly sent = new Map<string, Sent>();
+  /** The claim being answered in this very turn. */
+  private answering: string | undefined;
+  private readonly cancels = new Set<Cancel>();
   private readonly due = new DueQueue();
   private made = 0;
   private cancelTimer: Cancel | undefined;
@@ -51,19 +71,22 @@ export class Calls {
       return;
     }
     const { rpc, flow } = command;
-    this.waiting.set(key, { flowId, requestId: command.requestId, flow, rpc, requests: [request] });
+    this.waiting.set(key, { flowId, requestId: command.requestId, flow, rpc, requests: [request], issue: 0 });
     this.due.set(key, this.now() + request.deadlineMs);
     this.parts.run(flowId, command, (answer) => this.end(key, answer));
     this.arm();
   }
 
   becameReady(flowId: string, requestId: string): void {
-    this.ready.add(keyOf(flowId, requestId));
+    const key = keyOf(flowId, requestId);
+    const call = this.waiting.get(key);
+    if (call) call.issue++;
+    this.ready.add(key);
   }
 
   /** Gives ready calls to workers that have a slot for them. */
   give(): void {
-    const { owner, run, epoch, cells } = this.parts;
+    const { owner, cells } = this.parts;
     for (const key of [...this.ready]) {
       const call = this.waiting.get(key);
       if (!call || !cells.get(call.flowId)) {
@@ -71,32 +94,65 @@ export class Calls {
         continue;
       }
       const taker = owner.callTakers.takerFor(call.flow, call.rpc);
-      if (!taker) continue;
-      this.ready.delete(key);
-      run(call.flowId, {
-        kind: 'callStart',
-        requestId: call.requestId,
-        token: `${owner.shard}.${epoch}.c${++this.made}`,
-        worker: taker.process,
-        plan: taker.plan.fingerprint,
-      });
+      if (taker) this.start(key, call, taker.process, taker.plan.fingerprint);
+      else if (!this.offered.has(key)) this.offer(key, call);
     }
   }
 
+  /** A worker has read a hint and wants its call. */
+  claim(claim: Claim, hint: CallHint): void {
+    const { outlet, plans } = this.parts;
+    const key = keyOf(hint.flowId, hint.requestId);
+    const call = this.waiting.get(key);
+    const refuse = (reason: 'gone' | 'lacking') =>
+      outlet.post(claim.process, { kind: 'claimRefused', claim: claim.id, reason });
+    if (!call || !this.ready.has(key) || this.hintOf(key, call).id !== hint.id) {
+      for (const { message, worker } of this.sent.values()) {
+        if (message.kind === 'handOutCall' && message.claim === claim.id) return outlet.post(worker, message);
+      }
+      return refuse('gone');
+    }
+    if (!plans.get(claim.plan).rpcs[hint.rpc]) {
+      refuse('lacking');
+      outlet.withdraw(hint.id);
+      this.after(lackingMs, () => {
+        if (this.ready.has(key)) this.offer(key, call);
+      });
+      return;
+    }
+    this.answering = claim.id;
+    this.start(key, call, claim.process, claim.plan);
+    this.answering = undefined;
+  }
+
+  /** Sends a call again that its worker does not know of; false for another token. */
+  sendAgain(token: string): boolean {
+    const sent = this.sent.get(token);
+    if (sent) this.parts.outlet.post(sent.worker, sent.message);
+    return sent !== undefined;
+  }
+
   handOut(cell: Cell, { worker, task }: HandOutCallEffect): void {
-    const { owner, pipeline, watch } = this.parts;
+    const { owner, pipeline, watch, outlet } = this.parts;
     owner.callTakers.hold(worker, task.token);
     watch(worker, task.token, task.flowId);
     if (cell.flow.run?.window === task.requestId) this.shorten(keyOf(task.flowId, task.requestId));
-    pipeline.whenDurable(cell.changedIn, () =>
-      owner.dispatch.post(worker, { kind: 'handOutCall', shard: owner.shard, task }),
-    );
+    const claim = this.answering;
+    const message: ToProcess = {
+      kind: 'handOutCall',
+      shard: owner.shard,
+      task,
+      ...(claim !== undefined && { claim }),
+    };
+    this.sent.set(task.token, { worker, message });
+    pipeline.whenDurable(cell.changedIn, () => outlet.post(worker, message));
     pipeline.hurry();
   }
 
   over(worker: string, token: string): void {
     this.parts.owner.callTakers.release(worker, token);
     this.parts.unwatch(token);
+    this.sent.delete(token);
   }
 
   answered(flowId: string, effect: CallAnswerEffect): void {
@@ -109,13 +165,49 @@ export class Calls {
 
   close(): void {
     this.cancelTimer?.();
+    for (const cancel of this.cancels) cancel();
+  }
+
+  private start(key: string, call: Waiting, worker: string, plan: string): void {
+    const { owner, run, epoch } = this.parts;
+    this.notReady(key, call);
+    const token = `${owner.shard}.${epoch}.c${++this.made}`;
+    run(call.flowId, { kind: 'callStart', requestId: call.requestId, token, worker, plan });
+  }
+
+  private offer(key: string, call: Waiting): void {
+    this.offered.add(key);
+    const { pipeline, outlet, cells } = this.parts;
+    const hint = this.hintOf(key, call);
+    pipeline.whenDurable(cells.get(call.flowId)?.changedIn ?? 0, () => {
+      if (this.offered.has(key)) outlet.offer(hint);
+    });
+    pipeline.hurry();
+  }
+
+  private notReady(key: string, call: Waiting): void {
+    this.ready.delete(key);
+    if (this.offered.delete(key)) this.parts.outlet.withdraw(this.hintOf(key, call).id);
+  }
+
+  private hintOf(key: string, { flowId, flow, requestId, rpc, issue }: Waiting): CallHint {
+    const { shard } = this.parts.owner;
+    return { kind: 'call', id: `${key}\u0000${issue}`, shard, flowId, flow, requestId, rpc, taskQueue: null };
+  }
+
+  private after(ms: number, run: () => void): void {
+    const cancel = this.parts.owner.clock.after(ms, () => {
+      this.cancels.delete(cancel);
+      run();
+    });
+    this.cancels.add(cancel);
   }
 
   private end(key: string, answer: unknown): void {
     const call = this.waiting.get(key);
     if (!call) return;
+    this.notReady(key, call);
     this.waiting.delete(key);
-    this.ready.delete(key);
     this.due.set(key, null);
     const { pipeline, cells } = this.parts;
     pipeline.whenDurable(cells.get(call.flowId)?.changedIn ?? 0, () => {

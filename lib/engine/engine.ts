@@ -1,6 +1,6 @@
 import type { HoldfastDispatch } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { Clock, Logger, StateStore } from '../ports';
+import type { Clock, Lease, Logger, StateStore } from '../ports';
 import { CallTakers } from './call-takers';
 import { defaultSettings, type EngineSettings } from './settings';
 import { ShardOwner } from './shard-owner';
@@ -27,7 +27,7 @@ export class Engine {
     const onFenced = parts.onFenced ?? (() => {});
     this.owners = Array.from(
       { length: settings.shards },
-      (_, shard) => new ShardOwner({ ...parts, shard, settings, workers, callTakers, onFenced }),
+      (_, shard) => new ShardOwner({ ...parts, shard, settings, workers, callTakers, lease: noLease, onFenced }),
     );
   }
 
@@ -56,3 +56,6 @@ export class Engine {
     return sum;
   }
 }
+
+/** Where one process owns every shard for as long as it lives. */
+const noLease: Lease = { isValid: () => true };

@@ -19,6 +19,10 @@ export class Plans {
     }
   }
 
+  has(fingerprint: string): boolean {
+    return this.plans.has(fingerprint);
+  }
+
   get(fingerprint: string): FlowPlan {
     const plan = this.plans.get(fingerprint);
     if (plan) return plan;

@@ -15,43 +15,74 @@ interface Queued {
 /** Calls that wait for a worker, oldest first, by task queue, Flow and Step. What is in here is a hint: a claim tells. */
 export class ReadyPool {
   private readonly classes = new Map<string, Map<string, Queued>>();
+  /** How many calls of each flowId are in here. */
+  private readonly byFlow = new Map<string, number>();
   private order = 0;
 
-  add(call: ReadyCall): void {
-    const name = classOf(call.taskQueue, call.flow, call.step);
+  /** Gives the call that this one replaces, if there was one of the same execution. */
+  add(call: ReadyCall): ReadyCall | undefined {
+    const name = classOf(call);
     let queue = this.classes.get(name);
     if (!queue) {
       queue = new Map();
       this.classes.set(name, queue);
     }
-    const key = `${call.runId}/${call.execution}`;
-    const order = queue.get(key)?.order ?? ++this.order;
-    queue.set(key, { order, call });
+    const key = keyOf(call);
+    const before = queue.get(key);
+    queue.set(key, { order: before?.order ?? ++this.order, call });
+    if (!before) this.byFlow.set(call.flowId, (this.byFlow.get(call.flowId) ?? 0) + 1);
+    return before?.call;
+  }
+
+  /** Whether this very issue of the call still waits. */
+  has(call: ReadyCall): boolean {
+    return this.classes.get(classOf(call))?.get(keyOf(call))?.call.issue === call.issue;
+  }
+
+  hasFlow(flowId: string): boolean {
+    return this.byFlow.has(flowId);
+  }
+
+  /** Takes this issue of the call out. */
+  remove(call: ReadyCall): void {
+    if (this.has(call)) this.drop(classOf(call), keyOf(call), call.flowId);
   }
 
   /** Takes out the oldest call that `serves` says a worker runs. */
   takeFor(serves: (call: ReadyCall) => boolean): ReadyCall | undefined {
-    let best: { queue: Map<string, Queued>; key: string; queued: Queued } | undefined;
+    let best: { name: string; key: string; queued: Queued } | undefined;
     for (const [name, queue] of this.classes) {
       const [first] = queue;
-      if (!first) {
-        this.classes.delete(name);
-        continue;
-      }
+      if (!first) continue;
       const [key, queued] = first;
       // All calls of a class are alike to a worker, so its oldest speaks for it.
-      if ((!best || queued.order < best.queued.order) && serves(queued.call)) best = { queue, key, queued };
+      if ((!best || queued.order < best.queued.order) && serves(queued.call)) best = { name, key, queued };
     }
     if (!best) return undefined;
-    best.queue.delete(best.key);
-    return best.queued.call;
+    const { call } = best.queued;
+    this.drop(best.name, best.key, call.flowId);
+    return call;
   }
 
-  clear(): void {
-    this.classes.clear();
+  private drop(name: string, key: string, flowId: string): void {
+    const queue = this.classes.get(name)!;
+    queue.delete(key);
+    if (queue.size === 0) this.classes.delete(name);
+    const left = this.byFlow.get(flowId)! - 1;
+    if (left === 0) this.byFlow.delete(flowId);
+    else this.byFlow.set(flowId, left);
   }
 }
 
-function classOf(taskQueue: string, flow: string, step: string): string {
+/** Names one issue of a call. */
+export function issueId({ runId, execution, issue }: Pick<ReadyCall, 'runId' | 'execution' | 'issue'>): string {
+  return `${runId}/${execution}/${issue}`;
+}
+
+function keyOf({ runId, execution }: ReadyCall): string {
+  return `${runId}/${execution}`;
+}
+
+function classOf({ taskQueue, flow, step }: ReadyCall): string {
   return `${taskQueue}\u0000${flow}\u0000${step}`;
 }

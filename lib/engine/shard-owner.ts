@@ -1,6 +1,6 @@
 import type { HoldfastDispatch, ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { Clock, Logger, ShardStore, StateStore, StoreStats } from '../ports';
+import type { Clock, Lease, Logger, ShardStore, StateStore, StoreStats } from '../ports';
 import type { CallTakers } from './call-takers';
 import type { EngineSettings } from './settings';
 import { ShardSession } from './shard-session';
@@ -16,6 +16,7 @@ export interface ShardOwnerParts {
   readonly workers: WorkerRegistry;
   readonly callTakers: CallTakers;
   readonly settings: EngineSettings;
+  readonly lease: Lease;
   /** Another owner took the shard over: this one has stopped. */
   readonly onFenced: (error: HoldfastError) => void;
 }
@@ -28,10 +29,12 @@ export class ShardOwner {
   private closed = true;
   private turning: Promise<void> | undefined;
   private again = false;
-  private readonly watchers = new Watchers();
+  private readonly watchers: Watchers;
   private readonly blocked = new Map<string, HoldfastError>();
 
-  constructor(private readonly parts: ShardOwnerParts) {}
+  constructor(private readonly parts: ShardOwnerParts) {
+    this.watchers = new Watchers(parts.clock);
+  }
 
   async open(): Promise<void> {
     this.closed = false;

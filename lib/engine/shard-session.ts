@@ -1,5 +1,5 @@
 import { type Command, decide, type Effect, limits, outstanding } from '../core';
-import type { Introduce, Request, Result, ShardInbox, ToShard } from '../dispatch';
+import type { ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
 import type { ShardStore } from '../ports';
@@ -9,6 +9,8 @@ import { Calls } from './calls';
 import type { Cell } from './cell';
 import { Cells } from './cells';
 import { Deferred } from './deferred';
+import { Intake, type IntakeParts } from './intake';
+import { Outlet } from './outlet';
 import { Plans } from './plans';
 import { Reads } from './reads';
 import { ShardClock } from './shard-clock';
@@ -45,10 +47,10 @@ export class ShardSession {
   private readonly tasks: Tasks;
   private readonly calls: Calls;
   private readonly deferred = new Deferred();
+  private readonly outlet: Outlet;
+  private readonly intake: Intake;
   /** Commands of the engine's own, for the next turn. */
   private own: OwnCommand[] = [];
-  /** Requests whose answer is not out yet. */
-  private backlog = 0;
   private ended = false;
 
   private constructor(
@@ -62,19 +64,22 @@ export class ShardSession {
     hooks: SessionHooks,
   ) {
     const { settings, clock } = parts;
+    const origin = { shard: parts.shard, epoch: store.epoch };
+    this.outlet = new Outlet(parts.dispatch, parts.lease, origin, (error) => hooks.failed(error));
     this.plans = new Plans(store);
     this.cells = new Cells(store, settings.idleFlowsInMemory, (flowId, error) => this.block(flowId, error));
     this.wakes = new Wakes(store, clock, time, { due: () => hooks.wake(), failed: (error) => hooks.failed(error) });
     this.pipeline = new WritePipeline(store, clock, settings.writeTimeoutMs, {
       complete: (batch) => batch.set(keys.clock, encodeRecord(time.now())),
       durable: () => this.cells.evict((cell) => this.mayGo(cell)),
+      mayWrite: () => this.outlet.mayWrite(),
       failed: (error) => hooks.failed(error),
     });
-    const { cells, plans, pipeline } = this;
+    const { cells, plans, pipeline, outlet } = this;
     this.reads = new Reads(store, cells, pipeline, watchers, (read, value) => this.answer(read, value));
     const shared = {
       epoch: store.epoch,
-      ...{ cells, pipeline, owner: parts },
+      ...{ cells, plans, pipeline, outlet, owner: parts },
       run: (flowId: string, command: Command, onAnswer?: (answer: unknown) => void) =>
         this.run(flowId, command, onAnswer),
       later: (commands: readonly OwnCommand[]) => {
@@ -82,13 +87,16 @@ export class ShardSession {
         if (commands.length > 0) hooks.wake();
       },
     };
-    this.tasks = new Tasks({ ...shared, inbox, plans });
+    this.tasks = new Tasks({ ...shared, inbox, sendCallAgain: (token) => this.calls.sendAgain(token) });
     this.calls = new Calls({
       ...shared,
       watch: (worker, token, flowId) => this.tasks.watch(worker, token, flowId, limits.callSilenceMs),
       unwatch: (token) => this.tasks.over(token),
       answer: (request, value) => this.answer(request, value),
     });
+    const { tasks, calls, reads } = this;
+    const answer: IntakeParts['answer'] = (request, value) => this.answer(request, value);
+    this.intake = new Intake({ ...shared, tasks, calls, reads, blocked, answer });
   }
 
   /** Reads what an owner needs to go on: the clock, the plans, and every run with something outstanding. */
@@ -115,7 +123,7 @@ export class ShardSession {
     const flowIds = messages.flatMap((message) => ('flowId' in message ? [message.flowId] : []));
     await this.cells.load([...flowIds, ...own.map(([flowId]) => flowId)]);
     if (this.ended) return false;
-    for (const message of messages) this.take(message);
+    for (const message of messages) this.intake.take(message);
     if (messages.length > 0) {
       this.pipeline.whenDurable(this.pipeline.gathering, () => this.inbox.trim(messages.length));
     }
@@ -141,6 +149,7 @@ export class ShardSession {
     this.wakes.close();
     this.tasks.close();
     this.calls.close();
+    this.outlet.close();
   }
 
   private async load(): Promise<void> {
@@ -170,67 +179,6 @@ export class ShardSession {
     if (!run?.isOpen) return;
     this.tasks.takeUp(cell!, outstanding(run, this.plans.get(run.head.plan)));
     this.wakes.set(flowId, run.due.next());
-  }
-
-  private take(message: ToShard): void {
-    switch (message.kind) {
-      case 'introduce':
-        return this.takeIntroduction(message);
-      case 'beat':
-        return this.tasks.beat(message);
-      case 'leave':
-        this.parts.callTakers.leave(message.process);
-        return this.parts.workers.leave(message.process);
-      case 'request':
-        return this.takeRequest(message);
-      case 'call':
-        return this.calls.take(message);
-      case 'callResult':
-        this.calls.over(message.command.worker, message.command.token);
-        return this.run(message.flowId, message.command);
-      case 'result':
-        return this.takeResult(message);
-      case 'read': {
-        const blocked = this.blocked.get(message.flowId);
-        if (blocked) this.answer(message, blocked);
-        else this.reads.take(message);
-      }
-    }
-  }
-
-  private takeIntroduction(message: Introduce): void {
-    this.plans.add(message.plans, this.pipeline);
-    this.parts.workers.introduce(message);
-    this.parts.callTakers.introduce(message);
-  }
-
-  private takeRequest(request: Request): void {
-    if (this.backlog >= this.parts.settings.maximumBacklog) {
-      const error = new HoldfastError('OVERLOADED', `The engine has ${this.backlog} unanswered requests.`);
-      return this.answer(request, error);
-    }
-    this.run(request.flowId, request.command, (answer) => {
-      this.backlog++;
-      this.pipeline.whenDurable(this.cells.get(request.flowId)?.changedIn ?? 0, () => {
-        this.backlog--;
-        this.answer(request, answer);
-      });
-      this.pipeline.hurry();
-    });
-  }
-
-  private takeResult({ flowId, command }: Result): void {
-    this.parts.workers.release(command.worker, command.token);
-    this.tasks.over(command.token);
-    const cell = this.cells.get(flowId);
-    const call = cell?.flow.run?.executions.get(command.execution)?.call;
-    const sync = call?.token === command.token && call.durability === 'SYNC';
-    // Before it is decided: hand-outs that follow from it must find it (P2).
-    if (cell && sync) {
-      cell.syncResultIn = this.pipeline.gathering;
-      this.pipeline.hurry();
-    }
-    this.run(flowId, command);
   }
 
   /** Decides one command and sends its effects on their way; those of a blocked flow are refused. */
@@ -281,24 +229,26 @@ export class ShardSession {
       case 'abort': {
         const { worker, ...message } = effect;
         if (effect.kind === 'abort') this.tasks.over(effect.token);
-        const { dispatch } = this.parts;
-        this.pipeline.whenDurable(this.pipeline.gathering, () => dispatch.post(worker, message));
+        this.pipeline.whenDurable(this.pipeline.gathering, () => this.outlet.post(worker, message));
         return;
       }
       case 'claimRefused':
+        return this.tasks.refused(cell, effect);
     }
   }
 
   private answer({ replyTo, id }: { replyTo: string; id: string }, value: unknown): void {
     if (this.ended) return;
-    this.parts.dispatch.post(
+    this.outlet.post(
       replyTo,
       value instanceof Error ? { kind: 'answer', id, error: wireError(value) } : { kind: 'answer', id, value },
     );
   }
 
   private mayGo(cell: Cell): boolean {
-    return cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable && !this.watchers.has(cell.flow.head.flowId);
+    const { flowId } = cell.flow.head;
+    if (this.watchers.has(flowId) || this.tasks.holds(flowId)) return false;
+    return cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable;
   }
 
   private block(flowId: string, cause: unknown): void {

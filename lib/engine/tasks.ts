@@ -1,12 +1,17 @@
-import { type Command, type HandOutEffect, type Outstanding, type ReadyEffect, taskOf } from '../core';
-import type { Beat, ShardInbox } from '../dispatch';
+import { type Command, type HandOutEffect, type Outstanding, type ReadyEffect, type Task, taskOf } from '../core';
+import type { Beat, Claim, ShardInbox, SlotOffer, StepHint } from '../dispatch';
+import type { FlowPlan } from '../plan';
 import type { Cancel } from '../ports';
 import type { Cell } from './cell';
 import type { Cells } from './cells';
+import { Credits } from './credits';
 import { HandedOut } from './handed-out';
+import { HeldBack } from './held-back';
+import type { Outlet } from './outlet';
 import type { Plans } from './plans';
-import { ReadyPool } from './ready-pool';
+import { issueId, type ReadyCall, ReadyPool } from './ready-pool';
 import type { ShardOwnerParts } from './shard-owner';
+import type { Taker } from './worker-registry';
 import type { WritePipeline } from './write-pipeline';
 
 /** The longest time between two looks at the workers, and the longest stretch between them that counts as real. */
@@ -18,7 +23,10 @@ export interface TaskParts {
   readonly cells: Cells;
   readonly plans: Plans;
   readonly pipeline: WritePipeline;
+  readonly outlet: Outlet;
   readonly owner: ShardOwnerParts;
+  /** Sends an RPC or Query again that its worker does not know of; false for another token. */
+  sendCallAgain(token: string): boolean;
   /** Decides a command in the running turn. */
   run(flowId: string, command: Command): void;
   /** Decides commands in a turn of their own. */
@@ -28,17 +36,60 @@ export interface TaskParts {
 /** What waits for a worker and what is in a worker's hands. */
 export class Tasks {
   private readonly pool = new ReadyPool();
+  private readonly credits = new Credits();
+  private readonly heldBack: HeldBack;
   private readonly handedOut: HandedOut;
+  /** Calls that became ready in this turn. */
+  private fresh: ReadyCall[] = [];
+  /** Claims that led to a hand-out, by token and the other way round, while the attempt runs. */
+  private readonly claimOf = new Map<string, string>();
+  private readonly tokenOf = new Map<string, string>();
   private made = 0;
   private cancelLook: Cancel | undefined;
 
   constructor(private readonly parts: TaskParts) {
-    this.handedOut = new HandedOut(parts.owner.clock.monotonic());
+    const { clock } = parts.owner;
+    this.handedOut = new HandedOut(clock.monotonic());
+    this.heldBack = new HeldBack(clock);
   }
 
   ready(cell: Cell, effect: ReadyEffect): void {
     const { flowId, runId, flow } = cell.flow.run!.head;
-    this.pool.add({ ...effect, flowId, runId, flow });
+    const call: ReadyCall = { ...effect, flowId, runId, flow };
+    const replaced = this.pool.add(call);
+    if (replaced && replaced.issue !== call.issue) this.withdraw(replaced);
+    this.fresh.push(call);
+  }
+
+  /** A worker named free slots in a message of this turn. */
+  credit(process: string, plan: FlowPlan, offer: SlotOffer): void {
+    this.credits.add(process, plan, offer);
+  }
+
+  /** A worker has read a hint and wants its call. */
+  claim(claim: Claim, hint: StepHint): void {
+    const { id, process } = claim;
+    const known = this.tokenOf.get(id);
+    if (known !== undefined) return this.sendAgain(process, known, hint.flowId);
+    const call = callOf(hint);
+    const plan = this.parts.plans.get(claim.plan);
+    if (!plan.steps[hint.step]) return this.holdBack(call, claim);
+    this.pool.remove(call);
+    this.withdraw(call);
+    this.take({ call, process, plan }, id);
+  }
+
+  /** The call that a worker wanted is not to be had. */
+  refused(cell: Cell | undefined, { worker, token }: { readonly worker: string; readonly token: string }): void {
+    const claim = this.claimOf.get(token);
+    this.forgetClaim(token);
+    if (claim === undefined) return;
+    const { pipeline } = this.parts;
+    pipeline.whenDurable(cell?.changedIn ?? 0, () => this.refuse({ id: claim, process: worker }, 'gone'));
+  }
+
+  refuse({ id, process }: Pick<Claim, 'id' | 'process'>, reason: 'gone' | 'lacking'): void {
+    this.parts.outlet.post(process, { kind: 'claimRefused', claim: id, reason });
   }
 
   /** Sends a task on its way: for SYNC when its start is durable; for ASYNC at once, yet after the SYNC result before it. */
@@ -47,9 +98,8 @@ export class Tasks {
     owner.workers.hold(worker, task.token);
     this.handedOut.add(worker, task, owner.clock.monotonic());
     this.lookLater();
-    const post = () => owner.dispatch.post(worker, { kind: 'handOut', shard: owner.shard, task });
-    if (durability === 'ASYNC') return pipeline.whenDurable(cell.syncResultIn, post);
-    pipeline.whenDurable(pipeline.gathering, post);
+    if (durability === 'ASYNC') return pipeline.whenDurable(cell.syncResultIn, () => this.post(worker, task));
+    pipeline.whenDurable(pipeline.gathering, () => this.post(worker, task));
     pipeline.hurry();
   }
 
@@ -62,27 +112,23 @@ export class Tasks {
   /** The attempt is over for this owner, whether the worker knows it or not. */
   over(token: string): void {
     this.handedOut.remove(token);
+    this.forgetClaim(token);
   }
 
-  /** Gives ready calls to workers with free slots: the start is saved in the batch that gathers (the short cut). */
+  /**
+   * Gives ready calls to workers with free slots: the start is saved in the batch that gathers (the short cut). What became
+   * ready in this turn and is left is offered to all.
+   */
   give(): void {
-    const { owner, cells, run, epoch } = this.parts;
+    const { owner, cells } = this.parts;
     for (;;) {
-      const taker = owner.workers.takerFor(this.pool);
-      if (!taker) return;
-      const { call, process, plan } = taker;
-      // A flow that left memory meanwhile had nothing ready any more.
-      if (!cells.get(call.flowId)) continue;
-      run(call.flowId, {
-        kind: 'claim',
-        runId: call.runId,
-        execution: call.execution,
-        issue: call.issue,
-        worker: process,
-        plan: plan.fingerprint,
-        token: `${owner.shard}.${epoch}.${++this.made}`,
-      });
+      const taker = owner.workers.takerFor(this.pool) ?? this.credits.takerFor(this.pool);
+      if (!taker) break;
+      this.withdraw(taker.call);
+      if (cells.get(taker.call.flowId)) this.take(taker);
     }
+    this.credits.clear();
+    for (const call of this.fresh.splice(0)) this.offerWhenSaved(call);
   }
 
   /** Issues again what a run has outstanding; attempts of workers that are gone fail now (X10). */
@@ -96,7 +142,7 @@ export class Tasks {
         owner.workers.hold(worker, task.token);
         this.handedOut.add(worker, task, owner.clock.monotonic());
         // Its hand-out may never have gone out; a worker runs a token once.
-        owner.dispatch.post(worker, { kind: 'handOut', shard: owner.shard, task });
+        this.post(worker, task);
       }
     }
     for (const worker of gone) run(cell.flow.head.flowId, { kind: 'workerGone', worker, silentMs: null });
@@ -107,17 +153,92 @@ export class Tasks {
     const { owner, run, cells } = this.parts;
     for (const { flowId, ...value } of values) if (cells.get(flowId)) run(flowId, { kind: 'heartbeat', ...value });
     for (const { token, flowId } of this.handedOut.heard(process, tokens, owner.clock.monotonic())) {
-      this.sendAgain(process, token, flowId);
+      if (!this.parts.sendCallAgain(token)) this.sendAgain(process, token, flowId);
     }
+  }
+
+  /** Whether calls of the flow wait for a worker, so that it must stay in memory. */
+  holds(flowId: string): boolean {
+    return this.pool.hasFlow(flowId);
+  }
+
+  /** Steps of a run that no worker which looked for work has (V3). */
+  lackingOf(runId: string): string[] {
+    return this.heldBack.stepsOf(runId);
   }
 
   close(): void {
     this.cancelLook?.();
     this.cancelLook = undefined;
+    this.heldBack.close();
+  }
+
+  private take({ call, process, plan }: Taker, claim?: string): void {
+    const { owner, epoch, run } = this.parts;
+    const token = `${owner.shard}.${epoch}.${++this.made}`;
+    if (claim !== undefined) {
+      this.claimOf.set(token, claim);
+      this.tokenOf.set(claim, token);
+    }
+    run(call.flowId, {
+      kind: 'claim',
+      runId: call.runId,
+      execution: call.execution,
+      issue: call.issue,
+      worker: process,
+      plan: plan.fingerprint,
+      token,
+    });
+  }
+
+  private holdBack(call: ReadyCall, claim: Claim): void {
+    this.refuse(claim, 'lacking');
+    if (!this.pool.has(call) || this.heldBack.isHeld(call)) return;
+    this.parts.outlet.withdraw(issueId(call));
+    this.heldBack.hold(call, () => this.offer(call));
+  }
+
+  private offerWhenSaved(call: ReadyCall): void {
+    if (!this.pool.has(call)) return;
+    const { cells, pipeline } = this.parts;
+    const cell = cells.get(call.flowId);
+    const durability = cell?.flow.run?.executions.get(call.execution)?.call?.durability;
+    // Of ASYNC calls the hint is part of the hand-out, which may go before the write (P3).
+    const saved = durability === 'ASYNC' ? (cell?.syncResultIn ?? 0) : (cell?.changedIn ?? 0);
+    pipeline.whenDurable(saved, () => this.offer(call));
+  }
+
+  private offer(call: ReadyCall): void {
+    if (!this.pool.has(call)) return this.heldBack.remove(call);
+    if (!this.heldBack.isHeld(call)) this.parts.outlet.offer(this.hintOf(call));
+  }
+
+  private hintOf(call: ReadyCall): StepHint {
+    const { flowId, runId, flow, execution, issue, step, taskQueue } = call;
+    const { shard } = this.parts.owner;
+    return { kind: 'step', id: issueId(call), shard, flowId, runId, flow, execution, issue, step, taskQueue };
+  }
+
+  private withdraw(call: ReadyCall): void {
+    this.heldBack.remove(call);
+    this.parts.outlet.withdraw(issueId(call));
+  }
+
+  private post(worker: string, task: Task): void {
+    const claim = this.claimOf.get(task.token);
+    const { outlet, owner } = this.parts;
+    outlet.post(worker, { kind: 'handOut', shard: owner.shard, task, ...(claim !== undefined && { claim }) });
+  }
+
+  private forgetClaim(token: string): void {
+    const claim = this.claimOf.get(token);
+    if (claim === undefined) return;
+    this.claimOf.delete(token);
+    this.tokenOf.delete(claim);
   }
 
   private sendAgain(process: string, token: string, flowId: string): void {
-    const { owner, cells, plans, pipeline } = this.parts;
+    const { cells, plans, pipeline } = this.parts;
     const cell = cells.get(flowId);
     const run = cell?.flow.run;
     if (!cell || !run) return;
@@ -126,7 +247,7 @@ export class Tasks {
       if (execution.call!.token !== token) continue;
       const task = taskOf(run, plans.get(run.head.plan), execution);
       const durable = execution.call!.durability === 'ASYNC' ? cell.syncResultIn : cell.changedIn;
-      pipeline.whenDurable(durable, () => owner.dispatch.post(process, { kind: 'handOut', shard: owner.shard, task }));
+      pipeline.whenDurable(durable, () => this.post(process, task));
     }
   }
 
@@ -153,4 +274,8 @@ export class Tasks {
       ),
     );
   }
+}
+
+function callOf({ id, shard, ...call }: StepHint): ReadyCall {
+  return { ...call, kind: 'ready', taskQueue: call.taskQueue! };
 }

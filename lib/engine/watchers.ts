@@ -1,13 +1,25 @@
 import type { Read } from '../dispatch';
+import type { Clock } from '../ports';
+
+/** A client repeats what is not answered; one that has not done so for this long is gone. */
+const forgottenMs = 60_000;
 
 /** Reads that wait for something to happen in a flow. */
 export class Watchers {
-  private readonly reads = new Map<string, Read[]>();
+  private readonly reads = new Map<string, Map<string, Read>>();
+  private readonly heardAt = new WeakMap<Read, number>();
 
+  constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
+
+  /** A repeat takes the place of the one before. */
   add(read: Read): void {
-    const reads = this.reads.get(read.flowId);
-    if (reads) reads.push(read);
-    else this.reads.set(read.flowId, [read]);
+    let reads = this.reads.get(read.flowId);
+    if (!reads) {
+      reads = new Map();
+      this.reads.set(read.flowId, reads);
+    }
+    reads.set(`${read.replyTo}/${read.id}`, read);
+    if (!this.heardAt.has(read)) this.heardAt.set(read, this.clock.monotonic());
   }
 
   has(flowId: string): boolean {
@@ -20,8 +32,9 @@ export class Watchers {
 
   /** Takes out the reads of a flow; who cannot be answered yet is added again. */
   take(flowId: string): Read[] {
-    const reads = this.reads.get(flowId) ?? [];
+    const reads = [...(this.reads.get(flowId)?.values() ?? [])];
     this.reads.delete(flowId);
-    return reads;
+    const oldest = this.clock.monotonic() - forgottenMs;
+    return reads.filter((read) => this.heardAt.get(read)! >= oldest);
   }
 }

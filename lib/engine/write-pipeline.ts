@@ -33,6 +33,8 @@ export class WritePipeline {
       /** Adds what every batch carries; called when a batch is made. */
       complete(batch: Batch): void;
       durable(): void;
+      /** Asked before each write: false ends the session. */
+      mayWrite(): boolean;
       /** The outcome of a write is unknown, or the shard was taken: nothing goes out any more. */
       failed(error: unknown): void;
     },
@@ -97,6 +99,7 @@ export class WritePipeline {
   }
 
   private write(): void {
+    if (!this.hooks.mayWrite()) return;
     const number = this.gathering++;
     const batch = this.records;
     for (const cell of this.dirty) cell.save(batch);

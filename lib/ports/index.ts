@@ -1,7 +1,17 @@
 export type { Cancel, Clock } from './clock';
-export type { Dispatch, Inbox, Mailbox } from './dispatch';
+export type {
+  AnyHint,
+  Dispatch,
+  HintReader,
+  Inbox,
+  Mailbox,
+  Offers,
+  Origin,
+  Subscription,
+} from './dispatch';
 export type { Class, HandlerResolver, Resolved } from './handler-resolver';
 export type { Ids } from './ids';
+export type { Lease, Leases, LeasesView } from './lease';
 export {
   type Entry,
   type KeyRange,

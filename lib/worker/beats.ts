@@ -13,6 +13,8 @@ const resendMs = 3_000;
  */
 export class Beats {
   private readonly sentAt = new Map<number, number>();
+  /** Beats without a token since a shard's last task ended. */
+  private readonly quiet = new Map<number, number>();
   private cancelNext: Cancel | undefined;
   private nextAt = Number.POSITIVE_INFINITY;
 
@@ -34,6 +36,11 @@ export class Beats {
   /** A heartbeat value wants to go out. */
   soon(inHand: InHand): void {
     this.arm((this.sentAt.get(inHand.shard) ?? 0) + throttleMs);
+  }
+
+  /** A result has gone out: it goes again if nobody takes it. */
+  resendLater(): void {
+    this.arm(this.clock.monotonic() + resendMs);
   }
 
   close(): void {
@@ -58,7 +65,20 @@ export class Beats {
       else byShard.set(inHand.shard, [inHand]);
     }
     for (const [shard, held] of byShard) this.beat(shard, held, now);
-    for (const shard of this.sentAt.keys()) if (!byShard.has(shard)) this.sentAt.delete(shard);
+    for (const shard of this.sentAt.keys()) if (!byShard.has(shard)) this.beatIdle(shard, now);
+  }
+
+  /** Two more beats, by which the owner sees whether a task it has sent since got lost. */
+  private beatIdle(shard: number, now: number): void {
+    const beats = (this.quiet.get(shard) ?? 0) + 1;
+    this.send(shard, { kind: 'beat', process: this.process, tokens: [], values: [] });
+    if (beats < 2) {
+      this.quiet.set(shard, beats);
+      this.arm(now + resendMs);
+      return;
+    }
+    this.quiet.delete(shard);
+    this.sentAt.delete(shard);
   }
 
   private beat(shard: number, held: readonly InHand[], now: number): void {
@@ -69,6 +89,7 @@ export class Beats {
     });
     this.send(shard, { kind: 'beat', process: this.process, tokens: held.map(({ token }) => token), values });
     this.sentAt.set(shard, now);
+    this.quiet.delete(shard);
     for (const inHand of held) if (inHand.result && now - inHand.sentAt >= resendMs) this.resend(inHand);
     const shortest = Math.min(...held.map(({ heartbeatTimeoutMs }) => heartbeatTimeoutMs));
     const pending = held.some(({ result }) => result);

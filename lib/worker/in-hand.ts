@@ -5,6 +5,8 @@ import type { CallResult, Result } from '../dispatch';
 export interface InHand {
   readonly shard: number;
   readonly token: string;
+  /** What it is reported by: the attempt of a Step, or a call. */
+  readonly of: 'result' | 'callResult';
   readonly flowId: string;
   /** The Step execution, or the RPC. */
   readonly name: string;
@@ -28,7 +30,7 @@ export class InHands {
   private readonly idle: (() => void)[] = [];
 
   /** undefined where the token runs already or has run. */
-  begin(task: Pick<InHand, 'shard' | 'token' | 'flowId' | 'name' | 'heartbeatTimeoutMs'>): InHand | undefined {
+  begin(task: Pick<InHand, 'shard' | 'token' | 'of' | 'flowId' | 'name' | 'heartbeatTimeoutMs'>): InHand | undefined {
     if (this.held.has(task.token) || this.ended.has(task.token)) return undefined;
     const inHand: InHand = {
       ...task,
@@ -52,6 +54,13 @@ export class InHands {
 
   get size(): number {
     return this.held.size;
+  }
+
+  /** How many handlers run. */
+  running(of: 'result' | 'callResult'): number {
+    let running = 0;
+    for (const { result, of: kind } of this.held.values()) if (!result && kind === of) running++;
+    return running;
   }
 
   end(token: string): void {

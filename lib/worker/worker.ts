@@ -1,9 +1,10 @@
 import { outsideInvocation } from '../authoring';
 import type { Compiled } from '../compiler';
 import { type CallOutcome, type CallTask, limits, type Outcome, type Task } from '../core';
-import type { HoldfastDispatch, ToProcess } from '../dispatch';
+import type { Claim, HoldfastDispatch, Introduce, Result, ToProcess } from '../dispatch';
 import type { Clock, HandlerResolver, Logger, Mailbox } from '../ports';
 import { Beats } from './beats';
+import { Claims } from './claims';
 import { type InHand, InHands } from './in-hand';
 import { runAttempt } from './run-attempt';
 import { runCall } from './run-call';
@@ -38,6 +39,8 @@ export interface WorkerParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly shards: number;
+  /** Engines give it tasks by themselves, because they share its process; otherwise it looks for them [true]. */
+  readonly standing?: boolean;
   readonly settings?: Partial<WorkerSettings>;
 }
 
@@ -47,6 +50,7 @@ export class Worker {
   private readonly held = new InHands();
   private readonly attempts = new Map<string, Task>();
   private readonly beats: Beats;
+  private readonly claims: { readonly steps: Claims; readonly calls: Claims } | undefined;
   private mailbox: Mailbox | undefined;
   private draining = false;
   private closing: Promise<void> | undefined;
@@ -61,6 +65,7 @@ export class Worker {
       (shard, beat) => this.send(shard, beat),
       (inHand) => this.report(inHand),
     );
+    if (parts.standing === false) this.claims = { steps: this.claimsOf('steps'), calls: this.claimsOf('calls') };
   }
 
   /** Makes itself known to every shard; tasks arrive from then on. */
@@ -68,11 +73,28 @@ export class Worker {
     const { dispatch, process, compiled, shards, resolver } = this.parts;
     resolver.adopt(compiled.classes);
     this.mailbox = dispatch.openMailbox(process, (message) => this.take(message));
+    await Promise.all(Array.from({ length: shards }, (_, shard) => dispatch.send(shard, this.introduction())));
+    this.claims?.steps.open();
+    this.claims?.calls.open();
+  }
+
+  private introduction(): Introduce {
+    const { compiled, process } = this.parts;
     const plans = [...compiled.flows.values()].map(({ plan }) => plan);
     const { slots, callSlots, taskQueues } = this.settings;
-    for (let shard = 0; shard < shards; shard++) {
-      await dispatch.send(shard, { kind: 'introduce', process, plans, worker: { slots, callSlots, taskQueues } });
-    }
+    return { kind: 'introduce', process, plans, worker: this.claims ? null : { slots, callSlots, taskQueues } };
+  }
+
+  private claimsOf(what: 'steps' | 'calls'): Claims {
+    const { process, compiled, dispatch, clock } = this.parts;
+    const { slots, callSlots, taskQueues } = this.settings;
+    return new Claims({
+      ...{ process, compiled, dispatch, clock },
+      slots: what === 'steps' ? slots : callSlots,
+      wanted: { flows: [...compiled.flows.keys()], taskQueues: what === 'steps' ? taskQueues : 'calls' },
+      running: () => this.held.running(what === 'steps' ? 'result' : 'callResult'),
+      send: (shard: number, claim: Claim) => this.send(shard, claim),
+    });
   }
 
   /**
@@ -89,7 +111,10 @@ export class Worker {
     if (!this.mailbox) return;
     const { dispatch, process, shards } = this.parts;
     this.draining = true;
-    for (let shard = 0; shard < shards; shard++) await dispatch.send(shard, { kind: 'leave', process });
+    if (this.claims) {
+      const { abortMs } = this.settings;
+      await Promise.all([this.claims.steps.stop(abortMs), this.claims.calls.stop(abortMs)]);
+    } else for (let shard = 0; shard < shards; shard++) await dispatch.send(shard, { kind: 'leave', process });
     if (!(await this.doneWithin(this.settings.graceMs))) {
       for (const { abort } of this.held.all()) abort.abort(new Error('the worker is closing'));
       if (!(await this.doneWithin(this.settings.abortMs))) {
@@ -123,9 +148,15 @@ export class Worker {
   private take(message: ToProcess): void {
     switch (message.kind) {
       case 'handOut':
-        return this.startAttempt(message.shard, message.task);
+        this.startAttempt(message.shard, message.task);
+        return this.answered(message.claim);
       case 'handOutCall':
-        return this.startCall(message.shard, message.task);
+        this.startCall(message.shard, message.task);
+        return this.answered(message.claim);
+      case 'claimRefused':
+        return this.answered(message.claim);
+      case 'unknown':
+        return this.introduceAgain(message.shard);
       case 'abort':
         return this.held.get(message.token)?.abort.abort(new Error(message.reason));
       case 'resultTaken': {
@@ -137,13 +168,28 @@ export class Worker {
         }
         this.held.end(message.token);
         this.attempts.delete(message.token);
+        this.claims?.steps.taken(message.token);
+        this.claims?.calls.taken(message.token);
       }
     }
   }
 
+  private answered(claim: string | undefined): void {
+    if (claim === undefined) return;
+    this.claims?.steps.answered(claim);
+    this.claims?.calls.answered(claim);
+  }
+
+  private introduceAgain(shard: number): void {
+    this.send(shard, this.introduction());
+    this.claims?.steps.repeat(shard);
+    this.claims?.calls.repeat(shard);
+    for (const inHand of this.held.all()) if (inHand.shard === shard && inHand.result) this.report(inHand);
+  }
+
   private startAttempt(shard: number, task: Task): void {
     const { token, flowId, heartbeatTimeoutMs } = task;
-    const inHand = this.begin({ shard, token, flowId, name: task.execution, heartbeatTimeoutMs });
+    const inHand = this.begin({ shard, token, of: 'result', flowId, name: task.execution, heartbeatTimeoutMs });
     if (!inHand) return;
     this.attempts.set(token, task);
     if (this.draining) return this.endAttempt(inHand, task, returned(inHand, false));
@@ -152,7 +198,12 @@ export class Worker {
 
   private startCall(shard: number, task: CallTask): void {
     const { token, flowId, rpc } = task;
-    const inHand = this.begin({ shard, token, flowId, name: rpc, heartbeatTimeoutMs: limits.callSilenceMs });
+    const inHand = this.begin({
+      ...{ shard, token, flowId },
+      of: 'callResult',
+      name: rpc,
+      heartbeatTimeoutMs: limits.callSilenceMs,
+    });
     if (!inHand) return;
     outsideInvocation(() => this.runCall(inHand, task)).catch((error) => this.notRun(inHand, error));
   }
@@ -210,7 +261,10 @@ export class Worker {
 
   private report(inHand: InHand): void {
     inHand.sentAt = this.parts.clock.monotonic();
-    this.send(inHand.shard, inHand.result!);
+    const { shard, token, result } = inHand;
+    const offer = result!.kind === 'result' ? this.claims?.steps.offer(token) : undefined;
+    this.send(shard, offer ? { ...(result as Result), offer } : result!);
+    this.beats.resendLater();
   }
 
   private send(shard: number, message: Parameters<HoldfastDispatch['send']>[1]): void {

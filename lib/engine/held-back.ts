@@ -1,0 +1,52 @@
+import type { Cancel, Clock } from '../ports';
+import { issueId, type ReadyCall } from './ready-pool';
+
+const firstMs = 1_000;
+const longestMs = 30_000;
+
+interface Held {
+  readonly call: ReadyCall;
+  delayMs: number;
+  cancel: Cancel | undefined;
+}
+
+/** Calls that a worker claimed without having their Step: offered again after 1 s, doubling to 30 s (V3). */
+export class HeldBack {
+  private readonly held = new Map<string, Held>();
+
+  constructor(private readonly clock: Clock) {}
+
+  hold(call: ReadyCall, offerAgain: () => void): void {
+    const id = issueId(call);
+    const held = this.held.get(id) ?? { call, delayMs: firstMs / 2, cancel: undefined };
+    if (held.cancel) return;
+    held.delayMs = Math.min(2 * held.delayMs, longestMs);
+    held.cancel = this.clock.after(held.delayMs, () => {
+      held.cancel = undefined;
+      offerAgain();
+    });
+    this.held.set(id, held);
+  }
+
+  /** Whether the call is not to be offered now. */
+  isHeld(call: ReadyCall): boolean {
+    return this.held.get(issueId(call))?.cancel !== undefined;
+  }
+
+  /** A worker has taken it, or nobody needs it any more. */
+  remove(call: Pick<ReadyCall, 'runId' | 'execution' | 'issue'>): void {
+    const id = issueId(call);
+    this.held.get(id)?.cancel?.();
+    this.held.delete(id);
+  }
+
+  /** Steps of a run that wait for a worker that has them. */
+  stepsOf(runId: string): string[] {
+    return [...new Set([...this.held.values()].flatMap(({ call }) => (call.runId === runId ? [call.step] : [])))];
+  }
+
+  close(): void {
+    for (const { cancel } of this.held.values()) cancel?.();
+    this.held.clear();
+  }
+}

@@ -1,0 +1,125 @@
+import type { Command } from '../core';
+import type { CallRequest, CallResult, Claim, Introduce, Read, Request, Result, ToShard } from '../dispatch';
+import { HoldfastError } from '../errors';
+import type { Calls } from './calls';
+import type { Cells } from './cells';
+import type { Outlet } from './outlet';
+import type { Plans } from './plans';
+import type { Reads } from './reads';
+import type { ShardOwnerParts } from './shard-owner';
+import type { Tasks } from './tasks';
+import type { WritePipeline } from './write-pipeline';
+
+export interface IntakeParts {
+  readonly owner: ShardOwnerParts;
+  readonly cells: Cells;
+  readonly plans: Plans;
+  readonly pipeline: WritePipeline;
+  readonly outlet: Outlet;
+  readonly tasks: Tasks;
+  readonly calls: Calls;
+  readonly reads: Reads;
+  readonly blocked: ReadonlyMap<string, HoldfastError>;
+  run(flowId: string, command: Command, onAnswer?: (answer: unknown) => void): void;
+  answer(to: Request | Read | CallRequest, value: unknown): void;
+}
+
+/** Takes what arrives in a shard's inbox to whom it concerns. */
+export class Intake {
+  /** Requests whose answer is not out yet. */
+  private backlog = 0;
+
+  constructor(private readonly parts: IntakeParts) {}
+
+  take(message: ToShard): void {
+    switch (message.kind) {
+      case 'introduce':
+        return this.takeIntroduction(message);
+      case 'beat':
+        return this.parts.tasks.beat(message);
+      case 'leave':
+        this.parts.owner.callTakers.leave(message.process);
+        return this.parts.owner.workers.leave(message.process);
+      case 'request':
+        return this.takeRequest(message);
+      case 'claim':
+        return this.takeClaim(message);
+      case 'call':
+        return this.takeCall(message);
+      case 'callResult':
+        return this.takeCallResult(message);
+      case 'result':
+        return this.takeResult(message);
+      case 'read': {
+        const blocked = this.parts.blocked.get(message.flowId);
+        if (blocked) this.parts.answer(message, blocked);
+        else this.parts.reads.take(message);
+      }
+    }
+  }
+
+  private takeIntroduction(message: Introduce): void {
+    this.parts.plans.add(message.plans, this.parts.pipeline);
+    this.parts.owner.workers.introduce(message);
+    this.parts.owner.callTakers.introduce(message);
+  }
+
+  /** False for what was made with a plan that never came here: its sender introduces itself again, and repeats it. */
+  private knows(command: { readonly kind: string; readonly plan?: string }, process: string): boolean {
+    if (command.plan === undefined || this.parts.plans.has(command.plan)) return true;
+    this.parts.outlet.post(process, { kind: 'unknown', shard: this.parts.owner.shard });
+    return false;
+  }
+
+  private takeClaim(claim: Claim): void {
+    if (!this.knows(claim, claim.process)) return;
+    if (this.parts.blocked.has(claim.flowId)) this.parts.tasks.refuse(claim, 'gone');
+    else if (claim.hint.kind === 'step') this.parts.tasks.claim(claim, claim.hint);
+    else this.parts.calls.claim(claim, claim.hint);
+  }
+
+  private takeCall(request: CallRequest): void {
+    if (this.knows(request.command, request.replyTo)) this.parts.calls.take(request);
+  }
+
+  private takeCallResult({ flowId, command }: CallResult): void {
+    if (!this.knows(command, command.worker)) return;
+    this.parts.calls.over(command.worker, command.token);
+    this.parts.run(flowId, command);
+  }
+
+  private takeRequest(request: Request): void {
+    if (!this.knows(request.command, request.replyTo)) return;
+    if (this.backlog >= this.parts.owner.settings.maximumBacklog) {
+      const error = new HoldfastError('OVERLOADED', `The engine has ${this.backlog} unanswered requests.`);
+      return this.parts.answer(request, error);
+    }
+    this.parts.run(request.flowId, request.command, (answer) => {
+      this.backlog++;
+      this.parts.pipeline.whenDurable(this.parts.cells.get(request.flowId)?.changedIn ?? 0, () => {
+        this.backlog--;
+        this.parts.answer(request, answer);
+      });
+      this.parts.pipeline.hurry();
+    });
+  }
+
+  private takeResult({ flowId, command, offer }: Result): void {
+    if (!this.knows(command, command.worker)) return;
+    this.parts.owner.workers.release(command.worker, command.token);
+    this.parts.tasks.over(command.token);
+    const cell = this.parts.cells.get(flowId);
+    const call = cell?.flow.run?.executions.get(command.execution)?.call;
+    const sync = call?.token === command.token && call.durability === 'SYNC';
+    // Before it is decided: hand-outs that follow from it must find it (P2).
+    if (cell && sync) {
+      cell.syncResultIn = this.parts.pipeline.gathering;
+      this.parts.pipeline.hurry();
+    }
+    // Only once: the repeat of a result that was taken names the same slots again.
+    if (offer && call?.token === command.token) {
+      this.parts.tasks.credit(command.worker, this.parts.plans.get(command.plan), offer);
+    }
+    this.parts.run(flowId, command);
+  }
+}

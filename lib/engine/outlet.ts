@@ -1,0 +1,51 @@
+import type { Hint, HoldfastDispatch, ToProcess } from '../dispatch';
+import { HoldfastError } from '../errors';
+import type { Lease, Offers, Origin } from '../ports';
+
+/** The only way out of a shard: nothing leaves without a valid lease, and what leaves names its owner (P5). */
+export class Outlet {
+  private readonly offers: Offers<Hint>;
+  private shut = false;
+
+  constructor(
+    private readonly dispatch: HoldfastDispatch,
+    private readonly lease: Lease,
+    private readonly origin: Origin,
+    private readonly onLost: (error: HoldfastError) => void,
+  ) {
+    this.offers = dispatch.openOffers();
+  }
+
+  post(process: string, message: ToProcess): void {
+    if (this.mayActAs('tell')) this.dispatch.post(process, message, this.origin);
+  }
+
+  offer(hint: Hint): void {
+    if (this.mayActAs('tell')) this.offers.offer(hint);
+  }
+
+  withdraw(hintId: string): void {
+    if (!this.shut) this.offers.withdraw(hintId);
+  }
+
+  /** Whether the owner may write now; the session is over where it may not. */
+  mayWrite(): boolean {
+    return this.mayActAs('write');
+  }
+
+  close(): void {
+    if (this.shut) return;
+    this.shut = true;
+    this.offers.close();
+  }
+
+  private mayActAs(what: string): boolean {
+    if (this.shut) return false;
+    if (this.lease.isValid()) return true;
+    const { shard } = this.origin;
+    this.onLost(
+      new HoldfastError('FENCED', `The lease of shard ${shard} is over: this owner may not ${what} any more.`),
+    );
+    return false;
+  }
+}
