@@ -279,7 +279,6 @@ describeOnEveryStack('Attribute', (stack) => {
     await own.client.result(AttributeFlow, flowId);
     const once = [kept, ...Object.values(kept)];
     assert.deepStrictEqual(seen, [...once, ...once]);
-    await own.close();
   });
 
   for (const [title, [value, message]] of Object.entries(refused)) {

@@ -141,7 +141,6 @@ describeOnEveryStack('Flow', (stack) => {
     await own.crash({ flows: [Minified] });
     gate.open(flowId);
     assert.equal(await own.client.result(Minified, flowId), runId);
-    await own.close();
   });
 
   it('[F1] two Flows of one name, and classes that are not marked, are refused at opening', async () => {

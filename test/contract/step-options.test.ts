@@ -243,7 +243,6 @@ describeOnEveryStack('Step options', (stack) => {
     await own.client.waitForStep(OptionsFlow, flowId, ChooseStep);
     await own.crash();
     assert.equal(await own.client.result(OptionsFlow, flowId), 'other recovery');
-    await own.close();
   });
 
   it('[S9] a call that no worker takes within its start timeout takes the failure route, once and without a retry', async () => {
@@ -260,7 +259,6 @@ describeOnEveryStack('Step options', (stack) => {
       progress: 'NOT_STARTED',
       used: 0,
     });
-    await own.close();
   });
 
   it('[S9] no start timeout by default: a call waits in the queue for as long as it takes', async () => {
@@ -271,6 +269,5 @@ describeOnEveryStack('Step options', (stack) => {
     assert.deepEqual(await stepStates(own.client, flowId), { 'ChooseStep-1': 'ready' });
     await own.crash({ slots: 1 });
     assert.equal(await own.client.result(OptionsFlow, flowId), 'recovery');
-    await own.close();
   });
 });

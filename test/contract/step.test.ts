@@ -358,7 +358,6 @@ describeOnEveryStack('Step', (stack) => {
     for (const [place, number] of order.entries()) {
       assert.ok(Math.abs(place - number) <= 50, `number ${number} started as number ${place}`);
     }
-    await narrow.close();
   });
 });
 

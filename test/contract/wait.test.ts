@@ -209,7 +209,6 @@ describeOnEveryStack('Wait', (stack) => {
       ['Apples', 1],
       ['Pears', 1],
     ]);
-    await slow.close();
   });
 
   it('[W2] Channels are tried in the order declared; combinations in theirs', async () => {
@@ -230,7 +229,6 @@ describeOnEveryStack('Wait', (stack) => {
         { channel: 'Apples', key: undefined, messages: 1 },
       ]);
     }
-    await slow.close();
   });
 
   it('[W3] consumption and the move to execute are one write, and no message leaves the queue before', async () => {
@@ -298,7 +296,6 @@ describeOnEveryStack('Wait', (stack) => {
     for (const value of [1, 2, 3]) await slow.client.publish(PickFlow, flowId, Apples, value);
     await slow.crash({ slots: 1 });
     assert.deepEqual(await slow.client.result(PickFlow, flowId), { ...nothing, apples: [1, 2] });
-    await slow.close();
   });
 
   it('[W4] takeBetween waits for the least and takes the most', async () => {
@@ -349,7 +346,6 @@ describeOnEveryStack('Wait', (stack) => {
     const flowId = fresh('busy');
     await narrow.client.start(PickFlow, flowId, 'until a past date');
     await narrow.client.result(PickFlow, flowId);
-    await narrow.close();
   });
 });
 

@@ -31,6 +31,7 @@ export interface System {
 /** One way to run Holdfast, on which every contract test runs. */
 export interface Stack {
   readonly name: string;
+  /** A system of one test's own, closed after it. */
   open(options: SystemOptions): Promise<System>;
   /** One system for the tests of a `describe`, opened before the first and closed after the last of them. */
   shared(options: SystemOptions): System;
@@ -55,18 +56,33 @@ async function inFolder(scheme: string) {
 /** Declares the same tests for every stack. */
 export function describeOnEveryStack(title: string, tests: (stack: Stack) => void): void {
   for (const kind of kinds) {
-    describe(`${title} (${kind.name})`, () => tests(new EmbeddedStack(kind)));
+    describe(`${title} (${kind.name})`, () => {
+      const stack = new EmbeddedStack(kind);
+      afterEach(() => stack.closeOpened());
+      tests(stack);
+    });
   }
 }
 
 class EmbeddedStack implements Stack {
   readonly name: string;
+  private opened: System[] = [];
 
   constructor(private readonly kind: StoreKind) {
     this.name = kind.name;
   }
 
   async open(options: SystemOptions): Promise<System> {
+    const system = await this.make(options);
+    this.opened.push(system);
+    return system;
+  }
+
+  async closeOpened(): Promise<void> {
+    for (const system of this.opened.splice(0)) await system.close();
+  }
+
+  private async make(options: SystemOptions): Promise<System> {
     const { store, remove } = await this.kind.open();
     const system = new EmbeddedSystem(new ObservedStore(store), remove, options);
     try {
@@ -81,7 +97,7 @@ class EmbeddedStack implements Stack {
   shared(options: SystemOptions): System {
     let system: System | undefined;
     before(async () => {
-      system = await this.open(options);
+      system = await this.make(options);
     });
     after(() => system?.close());
     return new Proxy({} as System, {
