@@ -25,6 +25,10 @@ export class MemoryHints<H extends AnyHint> {
         mine.delete(id);
         this.standing.delete(id);
       },
+      forget: (id) => {
+        mine.delete(id);
+        this.standing.delete(id);
+      },
       close: () => {
         for (const id of mine) this.standing.delete(id);
         mine.clear();

@@ -1,9 +1,10 @@
 import type { HoldfastDispatch } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { Clock, Lease, Logger, StateStore } from '../ports';
+import type { Clock, Leases, Logger, StateStore } from '../ports';
 import { CallTakers } from './call-takers';
 import { defaultSettings, type EngineSettings } from './settings';
 import { ShardOwner } from './shard-owner';
+import { ShardSharing } from './shard-sharing';
 import { WorkerRegistry } from './worker-registry';
 
 export interface EngineParts {
@@ -14,25 +15,38 @@ export interface EngineParts {
   readonly settings?: Partial<EngineSettings>;
   /** Another process took a shard of this engine over. */
   readonly onFenced?: (error: HoldfastError) => void;
+  /** Shards are shared with other engines; without it this one owns all. */
+  readonly sharing?: {
+    /** Names this engine; new for each. */
+    readonly engine: string;
+    readonly leases: Leases;
+    readonly leaseMs: number;
+  };
 }
 
 /** Owns shards: decides what the Flows do, keeps their state, and hands tasks out. Runs no user code. */
 export class Engine {
   private readonly owners: ShardOwner[];
+  private readonly sharing: ShardSharing | undefined;
 
   constructor(parts: EngineParts) {
     const settings = { ...defaultSettings, ...parts.settings };
     const workers = new WorkerRegistry();
     const callTakers = new CallTakers();
-    const onFenced = parts.onFenced ?? (() => {});
-    this.owners = Array.from(
-      { length: settings.shards },
-      (_, shard) => new ShardOwner({ ...parts, shard, settings, workers, callTakers, lease: noLease, onFenced }),
-    );
+    this.owners = Array.from({ length: settings.shards }, (_, shard) => {
+      const lease = { isValid: () => this.sharing?.isValid(shard) ?? true };
+      const onFenced = (error: HoldfastError) => {
+        this.sharing?.fenced(shard);
+        parts.onFenced?.(error);
+      };
+      return new ShardOwner({ ...parts, shard, settings, workers, callTakers, lease, onFenced });
+    });
+    if (parts.sharing) this.sharing = new ShardSharing({ ...parts, ...parts.sharing }, this.owners);
   }
 
   /** Opens every shard and goes on with what is stored. Throws what the store throws, e.g. `STORE_IN_USE`. */
   async open(): Promise<void> {
+    if (this.sharing) return this.sharing.start();
     const opened = await Promise.allSettled(this.owners.map((owner) => owner.open()));
     const failed = opened.find((result) => result.status === 'rejected');
     if (!failed) return;
@@ -42,7 +56,13 @@ export class Engine {
 
   /** Writes what has gathered and lets the shards go. Idempotent. */
   async close(): Promise<void> {
-    await Promise.all(this.owners.map((owner) => owner.close()));
+    if (this.sharing) await this.sharing.stop();
+    else await Promise.all(this.owners.map((owner) => owner.close()));
+  }
+
+  /** Shards that are open here now. */
+  get shards(): readonly number[] {
+    return this.sharing ? this.sharing.shards : this.owners.map((_, shard) => shard);
   }
 
   /** Writes, records and bytes since the shards were opened. */
@@ -56,6 +76,3 @@ export class Engine {
     return sum;
   }
 }
-
-/** Where one process owns every shard for as long as it lives. */
-const noLease: Lease = { isValid: () => true };

@@ -28,6 +28,10 @@ export class Outlet {
     if (!this.shut) this.offers.withdraw(hintId);
   }
 
+  forget(hintId: string): void {
+    if (!this.shut) this.offers.forget(hintId);
+  }
+
   /** Whether the owner may write now; the session is over where it may not. */
   mayWrite(): boolean {
     return this.mayActAs('write');

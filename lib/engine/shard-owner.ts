@@ -38,18 +38,37 @@ export class ShardOwner {
 
   async open(): Promise<void> {
     this.closed = false;
-    await this.begin();
+    this.blocked.clear();
+    try {
+      await this.begin();
+    } catch (error) {
+      this.closed = true;
+      this.leaveInbox();
+      throw error;
+    }
   }
 
   /** Writes what has gathered and closes the shard; what is in the inbox stays there. */
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    this.inbox?.close();
+    this.leaveInbox();
     const { session } = this;
     this.session = undefined;
     await this.turning;
     await session?.close();
+  }
+
+  /** Lets the shard go without writing or telling anything more: it may be somebody else's. */
+  async abandon(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    this.leaveInbox();
+    const { session } = this;
+    this.session = undefined;
+    session?.end();
+    await this.turning;
+    await this.store?.close().catch(() => {});
   }
 
   get stats(): StoreStats {
@@ -61,17 +80,25 @@ export class ShardOwner {
     const store = await parts.store.open(parts.shard);
     this.store = store;
     this.inbox ??= parts.dispatch.openInbox(parts.shard, () => this.wakeUp());
+    let session: ShardSession | undefined;
+    let early: { readonly error: unknown } | undefined;
     try {
-      const session = await ShardSession.open(store, this.inbox, this.watchers, this.blocked, parts, {
+      session = await ShardSession.open(store, this.inbox, this.watchers, this.blocked, parts, {
         wake: () => this.wakeUp(),
-        failed: (error) => this.fail(session, error),
+        failed: (error) => {
+          if (session) this.fail(session, error);
+          else early ??= { error };
+        },
       });
-      this.session = session;
+      if (early) throw early.error;
+      if (this.closed) throw new HoldfastError('CLOSED', `Shard ${parts.shard} was let go while it was opened.`);
     } catch (error) {
+      session?.end();
       await store.close().catch(() => {});
       throw error;
     }
-    this.inbox.rewind();
+    this.session = session;
+    this.inbox?.rewind();
     this.wakeUp();
   }
 
@@ -104,13 +131,18 @@ export class ShardOwner {
     const closing = this.store!.close().catch(() => {});
     if (error instanceof HoldfastError && error.kind === 'fenced') {
       this.closed = true;
-      this.inbox?.close();
+      this.leaveInbox();
       logger.error('the shard was taken over by another owner', { shard });
       onFenced(error);
       return;
     }
     logger.warn('the shard is reopened', { shard, error });
     closing.then(() => this.reopen(0));
+  }
+
+  private leaveInbox(): void {
+    this.inbox?.close();
+    this.inbox = undefined;
   }
 
   private reopen(delayMs: number): void {

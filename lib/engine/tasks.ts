@@ -75,7 +75,8 @@ export class Tasks {
     const plan = this.parts.plans.get(claim.plan);
     if (!plan.steps[hint.step]) return this.holdBack(call, claim);
     this.pool.remove(call);
-    this.withdraw(call);
+    this.heldBack.remove(call);
+    this.parts.outlet.forget(hint.id);
     this.take({ call, process, plan }, id);
   }
 

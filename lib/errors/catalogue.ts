@@ -197,6 +197,24 @@ export const catalogue = {
     meaning: 'The engine has too large a backlog. Nothing was saved.',
     fix: 'Repeat later with the same id.',
   },
+  REDIS_UNAVAILABLE: {
+    name: 'RedisUnavailableError',
+    kind: 'transient',
+    meaning: 'Redis cannot be reached, or gave no answer; what was sent may still be applied.',
+    fix: 'Repeat with the same id when Redis is back.',
+  },
+  REDIS_FULL: {
+    name: 'RedisFullError',
+    kind: 'transient',
+    meaning: 'Redis has no memory left. Nothing was sent, nothing was saved.',
+    fix: 'Give Redis more memory; repeat later with the same id.',
+  },
+  REDIS_UNSUITABLE: {
+    name: 'RedisUnsuitableError',
+    kind: 'usage',
+    meaning: 'This Redis cannot be used: it is too old, or it may evict keys.',
+    fix: 'Use Redis 6.2 or newer with maxmemory-policy noeviction, or allow eviction when opening.',
+  },
   INTERNAL: {
     name: 'InternalError',
     kind: 'corrupt',

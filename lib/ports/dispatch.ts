@@ -59,6 +59,8 @@ export interface Offers<Hint> {
   offer(hint: Hint): void;
   /** Nobody needs the hint any more. */
   withdraw(id: string): void;
+  /** A worker has claimed the hint, and does away with it. */
+  forget(id: string): void;
   /** Hints that were offered stay for the next owner or go; nothing is offered again. */
   close(): void;
 }
@@ -68,6 +70,8 @@ export interface Subscription {
   readonly flows: readonly string[];
   /** Steps of these task queues, null: of all; `calls`: RPCs and Queries instead. */
   readonly taskQueues: readonly string[] | null | 'calls';
+  /** Task queues that the plans name: read from the first moment on. Others are found as they appear. */
+  readonly known?: readonly string[];
 }
 
 export interface HintReader<Hint> {

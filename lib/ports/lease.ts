@@ -4,19 +4,19 @@ export interface Leases {
    * One round for an engine: tells the others that it lives, renews what it holds and takes free shards up to its fair
    * share. Gives what is true after it. Rejects with a transient error when nothing is known.
    */
-  tend(engine: string, held: readonly number[], shards: number, leaseMs: number): Promise<LeasesView>;
+  tend(engine: string, shards: number, leaseMs: number): Promise<LeasesView>;
   /** Gives shards up that the engine holds; what others hold stays. */
   release(engine: string, shards: readonly number[]): Promise<void>;
   /** The engine is leaving: it counts no more from here on. */
   leave(engine: string): Promise<void>;
   /** Calls back when another engine has let shards go, so that nobody has to wait for a round. Gives how to stop that. */
-  onReleased(engine: string, look: () => void): () => void;
+  onReleased(look: () => void): () => void;
 }
 
 export interface LeasesView {
   /** Shards whose lease the engine holds. */
   readonly held: readonly number[];
-  /** Shards it should let go because another engine has fewer. */
+  /** How many of them it should let go because another engine has fewer. */
   readonly excess: number;
 }
 

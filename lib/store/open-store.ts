@@ -12,6 +12,14 @@ const ACCEPTED =
   'memory:, file:<folder>, lmdb:<folder> (relative, absolute or as file:///folder), s3://bucket/prefix, gs://bucket/prefix ' +
   'or az://container/prefix';
 
+export interface OpenStoreOptions {
+  /**
+   * Several engines share the folder of a `file:` store, each a part of its shards: it is not locked for this process. Only
+   * for engines that hold leases; they fence each other [false].
+   */
+  readonly shared?: boolean;
+}
+
 /**
  * Opens the state store that a URL names: `memory:`, `file:<folder>` and `s3://`, `gs://`, `az://` (SlateDB), or
  * `lmdb:<folder>`. Folders are made, and locked for this process. Credentials come from the environment.
@@ -19,14 +27,17 @@ const ACCEPTED =
  * Throws `STORE_URL` when the URL names no adapter or its library cannot be loaded, and `STORE_IN_USE` when another
  * living process holds the folder.
  */
-export async function openStore(url: string): Promise<StateStore> {
+export async function openStore(url: string, { shared = false }: OpenStoreOptions = {}): Promise<StateStore> {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url) ?? [];
   switch (scheme?.toLowerCase()) {
     case 'memory':
       return new MemoryStateStore();
     case 'file':
-      return inFolder('file', rest!, (folder, location, onClose) =>
-        SlateStateStore.connect({ url: pathToFileURL(folder).href, location, onClose }),
+      return inFolder(
+        'file',
+        rest!,
+        (folder, location, onClose) => SlateStateStore.connect({ url: pathToFileURL(folder).href, location, onClose }),
+        shared,
       );
     case 'lmdb':
       return inFolder('lmdb', rest!, (folder, location, onClose) =>
@@ -43,7 +54,7 @@ export async function openStore(url: string): Promise<StateStore> {
 
 type Connect = (folder: string, location: string, onClose: () => Promise<void>) => Promise<StateStore>;
 
-async function inFolder(scheme: string, rest: string, connect: Connect): Promise<StateStore> {
+async function inFolder(scheme: string, rest: string, connect: Connect, shared = false): Promise<StateStore> {
   const folder = folderOf(scheme, rest);
   const location = `${scheme}:${folder}`;
   try {
@@ -55,6 +66,7 @@ async function inFolder(scheme: string, rest: string, connect: Connect): Promise
       cause,
     });
   }
+  if (shared) return connect(folder, location, async () => {});
   const lock = await FileLock.acquire(folder, location);
   try {
     return await connect(folder, location, () => lock.release());

@@ -91,7 +91,11 @@ export class Worker {
     return new Claims({
       ...{ process, compiled, dispatch, clock },
       slots: what === 'steps' ? slots : callSlots,
-      wanted: { flows: [...compiled.flows.keys()], taskQueues: what === 'steps' ? taskQueues : 'calls' },
+      wanted: {
+        flows: [...compiled.flows.keys()],
+        taskQueues: what === 'steps' ? taskQueues : 'calls',
+        known: queuesOf(compiled),
+      },
       running: () => this.held.running(what === 'steps' ? 'result' : 'callResult'),
       send: (shard: number, claim: Claim) => this.send(shard, claim),
     });
@@ -277,6 +281,15 @@ export class Worker {
   private notRun({ flowId, name }: InHand, error: unknown): void {
     this.parts.logger.error('a task could not be run', { flowId, name, error });
   }
+}
+
+/** Task queues that the plans name. */
+function queuesOf({ flows }: Compiled): string[] {
+  const queues = [...flows.values()].flatMap(({ plan }) => [
+    plan.taskQueue,
+    ...Object.values(plan.steps).flatMap(({ waitFor, execute }) => [waitFor.taskQueue, execute.taskQueue]),
+  ]);
+  return [...new Set(queues)].filter((queue) => queue !== null);
 }
 
 function returned({ lastValue }: InHand, entered: boolean): Outcome {

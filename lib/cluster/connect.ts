@@ -1,0 +1,61 @@
+import { type RedisAddress, RedisDispatch } from '../dispatch/redis/redis-dispatch';
+import { consoleLogger } from '../embedded/console-logger';
+import { systemClock } from '../embedded/system-clock';
+import { idsBy } from '../embedded/system-ids';
+import { HoldfastError } from '../errors';
+import type { Clock, Ids, Logger } from '../ports';
+
+/** What every process of a cluster is told. */
+export interface ClusterOptions {
+  /** A URL, options of ioredis (TLS, user, password, Sentinel), or the nodes of a Redis Cluster. */
+  readonly redis: RedisAddress;
+  /** Keeps systems on one Redis apart: letters, digits, dots, hyphens, underscores [`default`]. */
+  readonly namespace?: string;
+  /** Parts the state is cut into; fixed when the store is made, the same in every process [16]. */
+  readonly shards?: number;
+  /** [warnings and errors as JSON lines on standard error] */
+  readonly logger?: Logger;
+  /** Work with a Redis that may evict keys: what it drops is found again, later [false]. */
+  readonly allowEviction?: boolean;
+  /** Close in good order on SIGTERM and SIGINT; a second signal ends the grace [true]. */
+  readonly signals?: boolean;
+}
+
+export const defaultShards = 16;
+
+export interface Connected {
+  readonly process: string;
+  readonly dispatch: RedisDispatch;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly shards: number;
+}
+
+/** Connects a process. Throws `REDIS_UNAVAILABLE`, `REDIS_UNSUITABLE`, `INVALID_ARGUMENT`, `STORE_LAYOUT`. */
+export async function connect(options: ClusterOptions): Promise<Connected> {
+  const { redis, namespace = 'default', shards = defaultShards, allowEviction = false } = options;
+  if (!Number.isInteger(shards) || shards < 1 || shards > 1_024) {
+    throw new HoldfastError('INVALID_ARGUMENT', `shards is a whole number from 1 to 1024, not ${shards}.`);
+  }
+  const logger = options.logger ?? consoleLogger;
+  const clock = systemClock;
+  const ids = idsBy(clock);
+  const process = ids.next();
+  const dispatch = await RedisDispatch.open({ redis, namespace, process, logger, allowEviction, shards });
+  return { process, dispatch, clock, ids, logger, shards };
+}
+
+/** Closes on SIGTERM and SIGINT, each time one comes. Gives how to stop listening. */
+export function closeOnSignals(close: () => Promise<void>, enabled = true): () => void {
+  if (!enabled) return () => {};
+  const onSignal = () => {
+    close().catch(() => {});
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  return () => {
+    process.off('SIGTERM', onSignal);
+    process.off('SIGINT', onSignal);
+  };
+}

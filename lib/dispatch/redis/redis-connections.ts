@@ -1,0 +1,126 @@
+import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { HoldfastError } from '../../errors';
+import type { Logger } from '../../ports';
+
+/**
+ * Where Redis is: a URL (`redis://`, `rediss://` for TLS, with user and password), options of ioredis (Sentinel and TLS
+ * included), or the nodes of a Redis Cluster.
+ */
+export type RedisAddress =
+  | string
+  | RedisOptions
+  | { readonly cluster: readonly ClusterNode[]; readonly options?: ClusterOptions };
+
+/** How long a command may take before its outcome counts as unknown. */
+const commandTimeoutMs = 5_000;
+const openTimeoutMs = 10_000;
+
+/** The connections of one process. Each reconnects by itself, and a lost one never ends the process. */
+export class RedisConnections {
+  /** For everything that does not block. Refuses at once while it is not connected. */
+  readonly commands: Redis;
+  private readonly all: Redis[] = [];
+  private lastError: Error | undefined;
+
+  constructor(
+    private readonly address: RedisAddress,
+    private readonly logger: Logger,
+  ) {
+    this.commands = this.connection({ commandTimeout: commandTimeoutMs });
+  }
+
+  /** Throws `REDIS_UNAVAILABLE` when Redis cannot be reached within 10 s. */
+  async open(): Promise<void> {
+    await this.ready(this.commands);
+  }
+
+  /** One more connection, for a reader that blocks. */
+  async blocking(): Promise<Redis> {
+    const connection = this.connection({});
+    await this.ready(connection).catch(() => {
+      // It goes on trying; so does its reader.
+    });
+    return connection;
+  }
+
+  /** Gives a connection up that nobody answers on, and makes another. */
+  renew(connection: Redis): void {
+    if (connection.status === 'ready') connection.disconnect(true);
+  }
+
+  close(): void {
+    for (const connection of this.all) connection.disconnect();
+  }
+
+  release(connection: Redis): void {
+    connection.disconnect();
+    this.all.splice(this.all.indexOf(connection), 1);
+  }
+
+  private connection(own: RedisOptions): Redis {
+    const options: RedisOptions = {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      connectTimeout: 5_000,
+      keepAlive: 10_000,
+      retryStrategy: (times) => Math.min(20 * 2 ** Math.min(times, 6), 1_000),
+      // A primary that became a replica: ask where the primary is now.
+      reconnectOnError: (error) => error.message.startsWith('READONLY'),
+      ...own,
+    };
+    const connection = this.make(options);
+    connection.on('error', (error: Error) => {
+      if (this.lastError?.message !== error.message) this.logger.warn('Redis cannot be used now', { error });
+      this.lastError = error;
+    });
+    this.all.push(connection);
+    return connection;
+  }
+
+  private make(options: RedisOptions): Redis {
+    const { address } = this;
+    if (typeof address === 'string') return new Redis(address, options);
+    if (!('cluster' in address)) return new Redis({ ...address, ...options });
+    const { lazyConnect, enableOfflineQueue, retryStrategy, ...redisOptions } = options;
+    const cluster = new Cluster([...address.cluster], {
+      ...address.options,
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      clusterRetryStrategy: retryStrategy as (times: number) => number,
+      redisOptions: { ...address.options?.redisOptions, ...redisOptions },
+    });
+    // It has the same commands; what differs is not used here.
+    return cluster as unknown as Redis;
+  }
+
+  private async ready(connection: Redis): Promise<void> {
+    let cancel = () => {};
+    const late = new Promise<never>((_, reject) => {
+      const timer = setTimeout(() => reject(this.lastError ?? new Error('no answer')), openTimeoutMs);
+      cancel = () => clearTimeout(timer);
+    });
+    const ready = new Promise<void>((resolve) => {
+      if (connection.status === 'ready') resolve();
+      else connection.once('ready', () => resolve());
+    });
+    connection.connect().catch(() => {});
+    try {
+      await Promise.race([ready, late]);
+    } catch (cause) {
+      throw redisError(cause);
+    } finally {
+      cancel();
+    }
+  }
+}
+
+/** What Redis or the way to it has said, as a typed error. */
+export function redisError(cause: unknown): HoldfastError {
+  if (cause instanceof HoldfastError) return cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  if (why.startsWith('OOM')) {
+    return new HoldfastError('REDIS_FULL', 'Redis has no memory left and takes nothing in.', { cause });
+  }
+  return new HoldfastError('REDIS_UNAVAILABLE', `Redis cannot be used now: ${why}`, { cause });
+}
