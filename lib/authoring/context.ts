@@ -42,7 +42,9 @@ export type ScheduledBy =
   | { readonly kind: 'start' }
   | { readonly kind: 'step'; readonly stepExecutionId: string }
   | { readonly kind: 'rpc'; readonly name: string; readonly requestId: string }
-  | { readonly kind: 'failure'; readonly stepExecutionId: string };
+  | { readonly kind: 'failure'; readonly stepExecutionId: string }
+  /** The Flow's deadline, for its `@OnTimeout` method. */
+  | { readonly kind: 'timeout' };
 
 export interface Recovery {
   readonly stepExecutionId: string;

@@ -1,8 +1,10 @@
 import { HoldfastError } from '../errors';
+import type { Class } from '../ports';
+import type { AttributeClass } from './attribute';
 import type { ChannelClass } from './channel';
 import type { MovementOptions } from './options';
 import type { MustStore } from './storable';
-import type { AnyStep, InputArgs, InputOf } from './types';
+import type { AnyStep, FlowClass, FlowInput, InputArgs, InputOf } from './types';
 
 const decisionBrand = Symbol.for('holdfast.decision');
 declare const target: unique symbol;
@@ -125,6 +127,25 @@ export class CompleteIfEmpty<O = any, S extends AnyStep = any> extends Decision 
   }
 }
 
+/** Ends the run and begins the next one of the same flowId (D7, N2). */
+export class ContinueAsNew extends Decision {
+  readonly kind = 'continueAsNew';
+
+  constructor(
+    readonly flow: Class,
+    readonly input: unknown,
+    readonly carry: Carry,
+  ) {
+    super();
+  }
+}
+
+/** What goes along to the next run besides all that is open. */
+export interface Carry {
+  /** Attributes that go along [all]. */
+  readonly attributes?: readonly AttributeClass[];
+}
+
 /** Ends the branch and nothing else (D4). */
 export class DeadEnd extends Decision {
   readonly kind = 'deadEnd';
@@ -205,6 +226,18 @@ export function completeIfEmpty<O, M extends Movement>(
     );
   }
   return new CompleteIfEmpty(channels, output !== undefined, output, otherwise);
+}
+
+/**
+ * Ends this branch, closes the run and begins the next one of the same flowId with an empty history, in one atomic write:
+ * `continueAsNew(CartFlow, input)`. Unread messages, other executions, timers, locks and started RPCs go along; what shall
+ * not is named with `cancelling(…)` (N2). `flow` is the Step's own Flow, `input` what its start Step takes.
+ */
+export function continueAsNew<F extends FlowClass>(
+  flow: F,
+  ...rest: [...input: InputArgs<FlowInput<F>>] | [input: FlowInput<F>, carry: Carry]
+): ContinueAsNew {
+  return new ContinueAsNew(flow as unknown as Class, rest[0], (rest[1] as Carry | undefined) ?? {});
 }
 
 /** Closes the Flow as failed at once, kind `decision`; other executions are cancelled in the same write (D3). */

@@ -17,8 +17,11 @@ export {
 export type { Locals, Recovery, ScheduledBy, StepContext } from './context';
 export {
   type Cancels,
+  type Carry,
   CompleteIfEmpty,
+  ContinueAsNew,
   completeIfEmpty,
+  continueAsNew,
   DeadEnd,
   Decision,
   deadEnd,
@@ -65,7 +68,7 @@ export type {
   StepOptions,
   Token,
 } from './options';
-export type { RpcContext } from './rpc-context';
+export { RpcContext } from './rpc-context';
 export type { MustStore, Problem, Unstorable } from './storable';
 export type {
   AnyStep,

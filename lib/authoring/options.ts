@@ -126,7 +126,12 @@ export interface AttributeOptions<T = any> extends Naming {
 
 export interface ChannelOptions extends Naming {}
 
-export interface RpcOptions extends Naming {
+export interface TakingContext {
+  /** The last parameter is an `RpcContext`; only to be said where the build tool emits no design types [from those]. */
+  readonly context?: boolean;
+}
+
+export interface RpcOptions extends Naming, TakingContext {
   /** [60 s] (R8) */
   readonly deadline?: Duration;
   /** Attributes the call locks (L1). */
@@ -137,7 +142,7 @@ export interface RpcOptions extends Naming {
   readonly transactional?: boolean;
 }
 
-export interface QueryOptions extends Naming {
+export interface QueryOptions extends Naming, TakingContext {
   /** [60 s] (R8) */
   readonly deadline?: Duration;
 }

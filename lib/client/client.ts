@@ -271,7 +271,9 @@ export class Client {
 
   private async outcome(flow: FlowClass, flowId: string, options: RunOptions): Promise<Outcome> {
     this.requests.flow(flow);
-    return (await this.requests.read(flowId, { kind: 'outcome' }, options, true)) as Outcome;
+    const outcome = (await this.requests.read(flowId, { kind: 'outcome' }, options, true)) as Outcome;
+    // A run that was continued has its result in the last run of the chain (N4).
+    return outcome.nextRunId === null ? outcome : this.outcome(flow, flowId, { ...options, runId: outcome.nextRunId });
   }
 }
 

@@ -1,6 +1,8 @@
+import { RpcContext } from '../authoring';
 import { isCall } from '../metadata';
 import { fingerprintOf } from '../plan/fingerprint';
-import type { FlowPlan } from '../plan/plan';
+import { type FlowPlan, timeoutStep } from '../plan/plan';
+import type { Class } from '../ports';
 import type { FlowDraft } from './collect';
 import type { AttributeBinding, ChannelBinding, CompiledFlow, RpcBinding } from './compiled';
 
@@ -30,7 +32,7 @@ export function bindFlow(draft: FlowDraft, lowered: Omit<FlowPlan, 'fingerprint'
     plan,
     type: draft.type,
     timeoutMethod: onTimeout === undefined ? undefined : String(onTimeout.method),
-    stepType: (name) => stepTypes.get(name)?.type,
+    stepType: (name) => (name === timeoutStep ? draft.type : stepTypes.get(name)?.type),
     stepName: (type) => stepNames.get(type),
     attributeOf: (type) => attributesByType.get(type),
     attributeNamed: (name) => attributesByName.get(name),
@@ -50,11 +52,19 @@ function bindRpcs(draft: FlowDraft, plan: FlowPlan): RpcBinding[] {
       Object.freeze({
         name,
         method: mark.method,
+        contextAt: contextAt(draft.type, mark.method, mark.options.context),
         validator: validator ? String(validator.method) : undefined,
         plan: plan.rpcs[name],
       }),
     ];
   });
+}
+
+function contextAt(type: Class, method: string, said: boolean | undefined): number | undefined {
+  const types: unknown = Reflect.getMetadata('design:paramtypes', type.prototype, method);
+  const at = Array.isArray(types) ? types.indexOf(RpcContext) : -1;
+  if (at >= 0) return at;
+  return said ? type.prototype[method].length - 1 : undefined;
 }
 
 interface Named {

@@ -47,6 +47,8 @@ export interface ChannelBinding {
 export interface RpcBinding {
   readonly name: string;
   readonly method: string;
+  /** Position of the `RpcContext` among the method's parameters; undefined where it takes none. */
+  readonly contextAt: number | undefined;
   /** Method marked `@Validate`. */
   readonly validator: string | undefined;
   readonly plan: RpcPlan;

@@ -4,11 +4,13 @@ import {
   type AttributePlan,
   type ChannelPlan,
   defaultConfig,
+  defaultMethod,
   type FlowConfig,
   type FlowPlan,
   type IndexKind,
   type RpcPlan,
   type StepPlan,
+  timeoutStep,
 } from '../plan/plan';
 import type { AttributeDraft, ChannelDraft, FlowDraft } from './collect';
 import type { Report } from './finding';
@@ -35,7 +37,7 @@ const statics = {
 };
 
 const attributeOptionNames = ['name', 'aliases', 'index', 'codec', 'schema'] as const;
-const queryOptionNames = ['name', 'aliases', 'deadline'] as const;
+const queryOptionNames = ['name', 'aliases', 'deadline', 'context'] as const;
 const ofRpcs = { locks: 'A Query writes nothing and takes no lock; use @Rpc for a method that writes.' };
 const rpcOptionNames = [...queryOptionNames, 'locks', 'onLockConflict', 'transactional'] as const;
 const timeoutPolicies = ['fail', 'cancel', 'handler'] as const;
@@ -53,18 +55,22 @@ export function lowerFlow(flow: FlowDraft, report: Report): Omit<FlowPlan, 'fing
   const options: Partial<FlowOptions> = read.object(flow.record?.options, flowOptionNames, statics);
   const hasHandler = flow.members.some((mark) => mark.kind === 'onTimeout');
   const { timeout, onTimeout, taskQueue } = options;
+  const own = {
+    attributes: flow.uses.attributes.map((use) => names.attributeName(use.type)!),
+    channels: flow.uses.channels.map((type) => names.channelName(type)!),
+  };
   return {
     format: 1,
     name: flow.name,
     aliases: aliasesOf(options),
     start: flow.start?.name ?? null,
-    steps: byName(flow.steps.map((step): StepPlan => lowerStep(step, names, report))),
+    steps: byName([
+      ...flow.steps.map((step): StepPlan => lowerStep(step, names, report)),
+      ...(hasHandler ? [handlerStep(own)] : []),
+    ]),
     attributes: byName(attributes),
     channels: byName(channels),
-    own: {
-      attributes: flow.uses.attributes.map((use) => names.attributeName(use.type)!),
-      channels: flow.uses.channels.map((type) => names.channelName(type)!),
-    },
+    own,
     rpcs: byName(lowerRpcs(flow, names, report)),
     timeoutMs: timeout === undefined || timeout === null ? null : read.duration('timeout', timeout, 0),
     onTimeout:
@@ -75,6 +81,21 @@ export function lowerFlow(flow: FlowDraft, report: Report): Omit<FlowPlan, 'fing
         : read.oneOf('onTimeout', onTimeout, timeoutPolicies, 'fail'),
     taskQueue: taskQueue === undefined ? 'default' : read.queue('taskQueue', taskQueue, 'default'),
     config: lowerConfig(options, read),
+  };
+}
+
+/** A method marked `@OnTimeout` runs like the `execute` of a Step, with what the Flow class takes (F7). */
+function handlerStep(own: FlowPlan['own']): StepPlan {
+  return {
+    name: timeoutStep,
+    aliases: [],
+    hasWaitFor: false,
+    ...own,
+    waitFor: defaultMethod,
+    execute: defaultMethod,
+    locks: [],
+    onFailure: null,
+    onWaitForFailure: 'fail',
   };
 }
 

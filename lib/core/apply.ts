@@ -1,13 +1,18 @@
+import { timeoutStep } from '../plan';
 import type { CallTerms, Event, FlowStarted, Staged, StepScheduled, WaitForCompleted, WaitSatisfied } from './event';
 import type { Call, Execution } from './execution';
 import type { Payload } from './payload';
-import { RunState } from './run-state';
+import { deadlineKey, RunState } from './run-state';
 
 /** The run that a `FlowStarted` event begins. */
 export function begin(event: FlowStarted & { readonly at: number }): RunState {
   const run = new RunState({
     flowId: event.flowId,
     runId: event.runId,
+    chainId: event.runId,
+    generation: 1,
+    previousRunId: null,
+    nextRunId: null,
     flow: event.flow,
     plan: event.plan,
     status: 'running',
@@ -18,6 +23,8 @@ export function begin(event: FlowStarted & { readonly at: number }): RunState {
     closedAt: null,
     deadlineAt: event.deadlineAt,
     events: 1,
+    base: 0,
+    rolledTo: 0,
     seq: 0,
     counters: {},
     completing: false,
@@ -33,7 +40,11 @@ export function apply(run: RunState, event: Event): void {
   run.head = { ...run.head, events: run.head.events + 1 };
   switch (event.kind) {
     case 'FlowStarted':
-      throw new TypeError('FlowStarted begins a run and is not applied to one');
+    case 'RunContinued':
+      throw new TypeError(`${event.kind} begins a run and is not applied to one`);
+    case 'HistoryRolled':
+      run.head = { ...run.head, rolledTo: run.head.events };
+      return;
     case 'ConfigChanged':
       run.head = { ...run.head, config: event.config };
       return;
@@ -142,15 +153,19 @@ export function apply(run: RunState, event: Event): void {
         failKind: event.failKind,
         failure: event.failure,
         closedAt: event.at,
+        nextRunId: event.nextRunId ?? null,
+        // The next run of a chain has them.
         closing: null,
-        closeChecks: [],
+        closeChecks: event.nextRunId === undefined ? [] : run.head.closeChecks,
       };
+      run.due.set(deadlineKey, null);
   }
 }
 
 function schedule(run: RunState, event: StepScheduled & { at: number }): void {
   const { counters } = run.head;
   run.head = { ...run.head, counters: { ...counters, [event.step]: (counters[event.step] ?? 0) + 1 } };
+  if (event.step === timeoutStep) run.due.set(deadlineKey, null);
   const seq = run.nextSeq();
   const call = newCall(run, event.call, event.at);
   run.setExecution({

@@ -53,6 +53,7 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution): Tas
   return {
     flowId: run.head.flowId,
     runId: run.head.runId,
+    chainId: run.head.chainId,
     flow: run.head.flow,
     execution: execution.id,
     step: execution.step,

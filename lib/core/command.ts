@@ -13,6 +13,7 @@ export type Command =
   | ClaimCommand
   | ResultCommand
   | DueCommand
+  | RollCommand
   | WorkerGoneCommand
   | HeartbeatCommand
   | CallCommand
@@ -131,9 +132,18 @@ export interface DecisionRequest {
   readonly output?: Payload;
   /** Why, for `forceFail`. */
   readonly failure?: Failure;
-  /** For `completeIfEmpty`: Channel addresses. */
-  readonly channels?: readonly Address[];
+  /** For `completeIfEmpty`: names of Channels. */
+  readonly channels?: readonly string[];
+  /** For `continueAsNew`. */
+  readonly next?: ContinueRequest;
   readonly cancels?: { readonly steps: readonly string[]; readonly siblingsOnly: boolean };
+}
+
+export interface ContinueRequest {
+  /** Of the start Step. */
+  readonly input: Payload | null;
+  /** Names of the Attributes that go along; null: all. */
+  readonly keep: readonly string[] | null;
 }
 
 export interface MovementRequest {
@@ -164,6 +174,11 @@ export interface Returned {
 /** Time has come for something in this run. */
 export interface DueCommand {
   readonly kind: 'due';
+}
+
+/** The history has reached its limit (N3). */
+export interface RollCommand {
+  readonly kind: 'roll';
 }
 
 /** A worker process was not heard of for so long, or is known to be gone (null): its attempts fail (X2). */

@@ -61,6 +61,9 @@ function act(turn: Turn, command: Command): void {
       return result(turn, command);
     case 'due':
       return due(turn);
+    case 'roll':
+      if (turn.flow.run?.isOpen) turn.emit({ kind: 'HistoryRolled' });
+      return;
     case 'workerGone':
       return workerGone(turn, command);
     case 'startAndPublish':

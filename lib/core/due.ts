@@ -1,10 +1,13 @@
+import { timeoutStep } from '../plan';
 import { callsAgain } from './call';
+import { closeRun, failRun } from './close';
 import type { HeartbeatCommand, WorkerGoneCommand } from './command';
 import type { Execution } from './execution';
 import { failAttempt } from './failure-route';
 import { limits } from './limits';
 import { methodPlan } from './policy';
-import { readyEffect, startByOf } from './step';
+import { deadlineKey } from './run-state';
+import { readyEffect, scheduleStep, startByOf } from './step';
 import type { Turn } from './turn';
 import { tryWait } from './wait';
 
@@ -14,10 +17,27 @@ export function due(turn: Turn): void {
   if (!run?.isOpen) return;
   for (const id of run.due.takeDue(turn.now)) {
     if (!run.isOpen) return;
+    if (id === deadlineKey) {
+      timeOutFlow(turn);
+      continue;
+    }
     const execution = run.executions.get(id);
     if (execution) look(turn, execution);
     if (run.executions.get(id) === execution) run.rearm(id, turn.now);
   }
+}
+
+/** The deadline of the Flow has come: its policy decides (F7). */
+function timeOutFlow(turn: Turn): void {
+  if (!turn.run.isTaking) return;
+  const { onTimeout } = turn.plan;
+  if (onTimeout === 'handler') {
+    scheduleStep(turn, { step: timeoutStep, input: null, overrides: null }, { kind: 'timeout' });
+    return;
+  }
+  const failure = { name: 'FlowTimeout', message: 'The Flow did not end within its timeout.' };
+  if (onTimeout === 'cancel') closeRun(turn, 'cancelled', null, failure);
+  else failRun(turn, 'timeout', failure);
 }
 
 function look(turn: Turn, execution: Execution): void {

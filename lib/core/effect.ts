@@ -65,6 +65,8 @@ export type AnswerEffect =
 export interface Task {
   readonly flowId: string;
   readonly runId: string;
+  /** First run of the chain. */
+  readonly chainId: string;
   readonly flow: string;
   readonly execution: string;
   readonly step: string;

@@ -26,6 +26,8 @@ export type EventBody =
   | TimerSkipped
   | RpcCompleted
   | CloseChecked
+  | RunContinued
+  | HistoryRolled
   | FlowClosing
   | FlowClosed;
 
@@ -161,7 +163,14 @@ export interface WaitSatisfied {
   readonly call: CallTerms;
 }
 
-export type DecisionKind = 'goTo' | 'gracefulComplete' | 'forceComplete' | 'forceFail' | 'deadEnd' | 'completeIfEmpty';
+export type DecisionKind =
+  | 'goTo'
+  | 'gracefulComplete'
+  | 'forceComplete'
+  | 'forceFail'
+  | 'deadEnd'
+  | 'completeIfEmpty'
+  | 'continueAsNew';
 
 /** A decision to complete if Channels are empty, until started RPCs have ended and it can be tested (D5). */
 export interface CloseCheck {
@@ -242,6 +251,20 @@ export interface FlowClosing {
   readonly failure: Failure | null;
 }
 
+/** The next run of a chain begins with all that was open in the one before (N2). */
+export interface RunContinued {
+  readonly kind: 'RunContinued';
+  readonly runId: string;
+  readonly previousRunId: string;
+  /** Names of the Attributes that go along; null: all. */
+  readonly keep: readonly string[] | null;
+}
+
+/** Older events than these are let go after the retention (N3). */
+export interface HistoryRolled {
+  readonly kind: 'HistoryRolled';
+}
+
 export type ClosedStatus = 'completed' | 'failed' | 'cancelled' | 'terminated' | 'continuedAsNew';
 export type FailKind = 'decision' | 'worker' | 'client' | 'timeout' | 'definition' | 'internal';
 
@@ -251,4 +274,6 @@ export interface FlowClosed {
   /** Only for `failed` (F10). */
   readonly failKind: FailKind | null;
   readonly failure: Failure | null;
+  /** The run that goes on, for `continuedAsNew`. */
+  readonly nextRunId?: string;
 }

@@ -29,7 +29,8 @@ export type ScheduledBy =
   | { readonly kind: 'start' }
   | { readonly kind: 'step'; readonly stepExecutionId: string }
   | { readonly kind: 'rpc'; readonly name: string; readonly requestId: string }
-  | { readonly kind: 'failure'; readonly stepExecutionId: string };
+  | { readonly kind: 'failure'; readonly stepExecutionId: string }
+  | { readonly kind: 'timeout' };
 
 export interface RecoveryRecord {
   readonly stepExecutionId: string;

@@ -41,6 +41,21 @@ export class FlowState {
     this.head = { ...this.head, runId: run.head.runId };
   }
 
+  /** Nothing of the flowId is worth keeping. */
+  get isEmpty(): boolean {
+    return this.head.runId === null && this.ids.size === 0 && !this.pending;
+  }
+
+  /** Drops ids that need not be remembered any more; gives the time when the others can go, undefined if none is left. */
+  forgetIds(now: number): number | undefined {
+    let latest: number | undefined;
+    for (const [id, row] of [...this.ids.entries()]) {
+      if (row.at + limits.rememberedMs <= now) this.ids.delete(id);
+      else latest = row.at + limits.rememberedMs;
+    }
+    return latest;
+  }
+
   remember(id: string, digest: string, answer: unknown, at: number): void {
     const seq = this.head.seq + 1;
     this.head = { ...this.head, seq };

@@ -1,6 +1,7 @@
 export * from './apply';
 export { taskOf } from './claim';
 export * from './command';
+export { continueRun } from './continue';
 export { type Decided as Decision, decide } from './decide';
 export { DueQueue } from './due-queue';
 export * from './effect';

@@ -1,8 +1,16 @@
 import { HoldfastError } from '../errors';
 import { toFailure } from '../values';
 import { closeRun, failRun } from './close';
-import type { ConditionRequest, Decided, DecisionRequest, Outcome, ResultCommand, Waited } from './command';
-import { checkChannel } from './declared';
+import type {
+  ConditionRequest,
+  ContinueRequest,
+  Decided,
+  DecisionRequest,
+  Outcome,
+  ResultCommand,
+  Waited,
+} from './command';
+import { checkAttribute, checkChannel } from './declared';
 import type { ConditionSpec, Execution } from './execution';
 import { failAttempt } from './failure-route';
 import { limits } from './limits';
@@ -36,7 +44,8 @@ export function result(turn: Turn, command: ResultCommand): void {
 
 function current(turn: Turn, command: ResultCommand): Execution | undefined {
   const run = turn.flow.run;
-  if (!run?.isTaking || run.head.runId !== command.runId) return undefined;
+  // By its token, which is of one attempt: the run may have been continued meanwhile.
+  if (!run?.isTaking) return undefined;
   const execution = run.executions.get(command.execution);
   return execution?.call?.state === 'running' && execution.call.token === command.token ? execution : undefined;
 }
@@ -107,9 +116,20 @@ function takeDecision(turn: Turn, execution: Execution, token: string, { staged,
   if (decision.kind === 'forceComplete') closeRun(turn, 'completed', null, null);
   if (decision.kind === 'forceFail') failRun(turn, 'decision', decision.failure!);
   if (decision.kind === 'completeIfEmpty') return;
+  if (decision.next) continueAsNew(turn, decision.next);
   for (const movement of decision.movements) {
     scheduleStep(turn, movement, { kind: 'step', stepExecutionId: execution.id });
   }
+}
+
+/** Closes the run and begins the next one of the chain, in the same write (N2). */
+function continueAsNew(turn: Turn, { input, keep }: ContinueRequest): void {
+  const { runId: previousRunId, chainId, generation } = turn.run.head;
+  const runId = `${chainId}.${generation + 1}`;
+  turn.emit({ kind: 'FlowClosed', status: 'continuedAsNew', failKind: null, failure: null, nextRunId: runId });
+  turn.emit({ kind: 'RunContinued', runId, previousRunId, keep });
+  const { start } = turn.plan;
+  if (start !== null) scheduleStep(turn, { step: start, input, overrides: null }, { kind: 'start' });
 }
 
 function decisionFields(execution: Execution, { kind, channels, output, movements }: DecisionRequest) {
@@ -147,6 +167,10 @@ function checkDecision(turn: Turn, { decision }: Decided): void {
   atMost(movements.length, limits.movementsPerDecision, 'movements in one decision');
   atMost(turn.run.executions.size + movements.length, limits.openExecutions, 'open Step executions');
   for (const movement of movements) checkMovement(turn.plan, movement);
+  if (decision.next && turn.plan.start !== null) {
+    checkMovement(turn.plan, { step: turn.plan.start, input: decision.next.input, overrides: null });
+  }
+  for (const name of decision.next?.keep ?? []) if (!turn.plan.attributes[name]) checkAttribute(turn.plan, name);
   for (const name of decision.channels ?? []) {
     if (!turn.plan.channels[name]) checkChannel(turn.plan, name);
   }

@@ -1,4 +1,4 @@
-import type { FlowConfig } from '../plan';
+import { type FlowConfig, timeoutStep } from '../plan';
 import type { Failure } from '../values';
 import { type AttributeRow, AttributeValues } from './attribute-values';
 import { DueQueue } from './due-queue';
@@ -16,6 +16,12 @@ import { type Row, Table } from './table';
 export interface RunHead {
   readonly flowId: string;
   readonly runId: string;
+  /** The first run of the chain; the same over continue-as-new. */
+  readonly chainId: string;
+  /** Place in the chain, from 1. */
+  readonly generation: number;
+  readonly previousRunId: string | null;
+  readonly nextRunId: string | null;
   readonly flow: string;
   /** Fingerprint of the plan that decided last (V2). */
   readonly plan: string;
@@ -26,8 +32,12 @@ export interface RunHead {
   readonly startedAt: number;
   readonly closedAt: number | null;
   readonly deadlineAt: number | null;
-  /** Number of events so far; the number of the last one. */
+  /** Number of the last event; numbers go on over continue-as-new. */
   readonly events: number;
+  /** Number of the last event before this run. */
+  readonly base: number;
+  /** Number of the last event that was rolled away (N3). */
+  readonly rolledTo: number;
   /** Last number given to a row, an issue or a message. */
   readonly seq: number;
   /** Executions scheduled so far per Step (S2). */
@@ -72,6 +82,9 @@ export function emptyTables(): RunTables {
     blobs: new Table(),
   };
 }
+
+/** Under which the deadline of the run stands among its due times; no execution has that name. */
+export const deadlineKey = '\u0000deadline';
 
 /** Payloads above this are kept apart from the row that names them. */
 const keptInline = 1_024;
@@ -118,6 +131,7 @@ export class RunState {
       if (execution.call?.snapshot != null) this.snapshots.keep(execution.call.snapshot);
       this.index(execution);
     }
+    if (head.status === 'running' && head.deadlineAt !== null && !head.counters[timeoutStep]) this.watchDeadline();
   }
 
   get isOpen(): boolean {
@@ -150,6 +164,11 @@ export class RunState {
   rearm(id: string, now: number): void {
     const execution = this.executions.get(id);
     if (execution) this.due.set(id, dueOf(execution, now));
+  }
+
+  /** Has the run looked at when its deadline comes (F7). */
+  watchDeadline(): void {
+    this.due.set(deadlineKey, this.head.deadlineAt);
   }
 
   /** Ends an execution: its locks, messages, blobs and snapshot go with it. */

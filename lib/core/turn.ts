@@ -1,5 +1,6 @@
 import type { FlowPlan } from '../plan';
 import { apply, begin } from './apply';
+import { continueRun } from './continue';
 import type { Effect } from './effect';
 import type { Event, EventBody } from './event';
 import type { FlowState } from './flow-state';
@@ -36,6 +37,11 @@ export class Turn {
     this.events.push(event);
     if (event.kind === 'FlowStarted') {
       this.flow.setRun(begin(event));
+      return;
+    }
+    if (event.kind === 'RunContinued') {
+      this.flow.setRun(continueRun(this.run, event));
+      for (const id of this.run.ready) this.maybeReady.add(id);
       return;
     }
     if ('execution' in event) this.noteBefore(event);

@@ -56,6 +56,8 @@ export class Calls {
   private readonly cancels = new Set<Cancel>();
   private readonly due = new DueQueue();
   private made = 0;
+  /** Hand-outs that wait for a write; see `Tasks.close`. */
+  private readonly unsent = new Map<string, string>();
   private cancelTimer: Cancel | undefined;
 
   constructor(private readonly parts: CallParts) {}
@@ -135,6 +137,7 @@ export class Calls {
   handOut(cell: Cell, { worker, task }: HandOutCallEffect): void {
     const { owner, pipeline, watch, outlet } = this.parts;
     owner.callTakers.hold(worker, task.token);
+    this.unsent.set(task.token, worker);
     watch(worker, task.token, task.flowId);
     if (cell.flow.run?.window === task.requestId) this.shorten(keyOf(task.flowId, task.requestId));
     const claim = this.answering;
@@ -145,7 +148,10 @@ export class Calls {
       ...(claim !== undefined && { claim }),
     };
     this.sent.set(task.token, { worker, message });
-    pipeline.whenDurable(cell.changedIn, () => outlet.post(worker, message));
+    pipeline.whenDurable(cell.changedIn, () => {
+      this.unsent.delete(task.token);
+      outlet.post(worker, message);
+    });
     pipeline.hurry();
   }
 
@@ -164,6 +170,7 @@ export class Calls {
   }
 
   close(): void {
+    for (const [token, worker] of this.unsent) this.parts.owner.callTakers.release(worker, token);
     this.cancelTimer?.();
     for (const cancel of this.cancels) cancel();
   }

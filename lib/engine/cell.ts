@@ -44,12 +44,31 @@ export class Cell {
 
   addEvents(events: readonly Event[]): void {
     for (const event of events) {
-      if (event.kind === 'FlowStarted') {
+      if (event.kind === 'FlowStarted' || event.kind === 'RunContinued') {
         if (this.current?.isDirty) this.replaced.push(this.current);
         this.current = new RunRecord(this.flow.run!);
       }
       this.current!.addEvent(event);
     }
+  }
+
+  /** Whether the history has reached its limit (N3). */
+  get wantsRoll(): boolean {
+    return this.current?.wantsRoll ?? false;
+  }
+
+  /**
+   * Lets go of a closed run whose retention is over, and of the flowId if nothing else of it is kept. Gives the time to try
+   * again while ids of requests are still remembered.
+   */
+  forgetRun(runId: string, now: number): number | undefined {
+    const { flow } = this;
+    if (flow.head.runId !== null && flow.head.runId !== runId) return undefined;
+    if (flow.run?.isOpen) return undefined;
+    flow.run = undefined;
+    flow.head = { ...flow.head, runId: null };
+    this.current = undefined;
+    return flow.forgetIds(now);
   }
 
   /** See `RunRecord.wakeAt`. */
@@ -60,7 +79,8 @@ export class Cell {
   /** Puts everything that changed since the last save into a batch. */
   save(batch: Map<string, Uint8Array | undefined>): void {
     if (this.flow.head !== this.savedHead || this.flow.ids.isDirty) {
-      this.document.save(this.flow.head, batch);
+      if (this.flow.isEmpty) this.document.remove(batch);
+      else this.document.save(this.flow.head, batch);
       this.savedHead = this.flow.head;
     }
     for (const record of this.replaced) record.save(batch);

@@ -16,7 +16,11 @@ export interface RunDescription {
   readonly deadlineAt: number | null;
   readonly plan: string;
   readonly config: FlowConfig;
+  /** Events of this run. */
   readonly events: number;
+  /** Of a chain made by continue-as-new. */
+  readonly previousRunId: string | null;
+  readonly nextRunId: string | null;
   /** A branch asked for graceful completion (D2). */
   readonly completing: boolean;
   readonly steps: readonly StepDescription[];
@@ -61,7 +65,9 @@ export function describeRun(run: RunState): RunDescription {
     deadlineAt: head.deadlineAt,
     plan: head.plan,
     config: head.config,
-    events: head.events,
+    events: head.events - head.base,
+    previousRunId: head.previousRunId,
+    nextRunId: head.nextRunId,
     completing: head.completing,
     steps: [...run.executions.values()].slice(0, describedSteps).map(describeStep),
     unread: [...run.messages.allUnread()].map(([address, queue]) => ({
@@ -96,6 +102,8 @@ function describeStep({ id, step, call, wait }: Execution): StepDescription {
 /** How a closed run ended. */
 export interface Outcome {
   readonly runId: string;
+  /** The run that goes on, for `continuedAsNew`. */
+  readonly nextRunId: string | null;
   readonly status: ClosedStatus;
   readonly failKind: FailKind | null;
   readonly failure: Failure | null;
@@ -103,9 +111,10 @@ export interface Outcome {
 }
 
 export function outcomeOf(run: RunState): Outcome {
-  const { runId, status, failKind, failure } = run.head;
+  const { runId, nextRunId, status, failKind, failure } = run.head;
   return {
     runId,
+    nextRunId,
     status: status as ClosedStatus,
     failKind,
     failure,

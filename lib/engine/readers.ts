@@ -46,16 +46,17 @@ export async function readHistory(
   from: number,
   limit: number,
 ): Promise<{ runId: string; events: [number: number, event: Event][]; more: boolean }> {
-  const { runId } = run.head;
+  const { runId, base } = run.head;
   const events: [number, Event][] = [];
   for await (const [key, bytes] of store.scan(keys.historyOf(runId))) {
     const first = Number(key.slice(key.lastIndexOf('/') + 1));
     const chunk = decodeRecord(bytes) as Event[];
-    if (first + chunk.length <= from) continue;
+    if (first - base + chunk.length <= from) continue;
     for (const [i, event] of chunk.entries()) {
-      if (first + i < from) continue;
+      const number = first - base + i;
+      if (number < from) continue;
       if (events.length === limit) return { runId, events, more: true };
-      events.push([first + i, event]);
+      events.push([number, event]);
     }
   }
   return { runId, events, more: false };

@@ -13,6 +13,8 @@ const chunkBytes = 1024 * 1024;
 export class RunRecord {
   private unsaved: Event[] = [];
   private savedWake: string | undefined;
+  /** Of events saved by this owner since the last roll. */
+  private historyBytes = 0;
 
   constructor(
     readonly run: RunState,
@@ -46,8 +48,15 @@ export class RunRecord {
     return run.due.next() ?? undefined;
   }
 
+  get wantsRoll(): boolean {
+    const { isOpen, head } = this.run;
+    const { historyLimitEvents, historyLimitBytes } = head.config;
+    return isOpen && (head.events - head.rolledTo >= historyLimitEvents || this.historyBytes >= historyLimitBytes);
+  }
+
   save(batch: Batch): void {
     if (!this.isDirty) return;
+    this.saveGarbage(batch);
     this.saveHistory(batch);
     this.document.save(this.run.head, batch);
     const wake = this.wakeKey();
@@ -60,6 +69,18 @@ export class RunRecord {
   private wakeKey(): string | undefined {
     const at = this.wakeAt();
     return at === undefined ? undefined : keys.wake(at, this.run.head.runId);
+  }
+
+  /** Notes what can be removed once the retention is over. */
+  private saveGarbage(batch: Batch): void {
+    const { flowId, runId, events, config } = this.run.head;
+    const first = events - this.unsaved.length + 1;
+    for (const [i, { kind, at }] of this.unsaved.entries()) {
+      if (kind !== 'FlowClosed' && kind !== 'HistoryRolled') continue;
+      // A roll lets go of what was before it; itself it begins the rest.
+      const upTo = kind === 'FlowClosed' ? null : first + i - 1;
+      batch.set(keys.garbage(at + config.retentionMs, runId, upTo), encodeRecord({ flowId, runId, upTo }));
+    }
   }
 
   private saveHistory(batch: Batch): void {
@@ -76,6 +97,7 @@ export class RunRecord {
     for (const event of this.unsaved) {
       chunk.push(event);
       bytes += sizeOf(event);
+      this.historyBytes = event.kind === 'HistoryRolled' ? 0 : this.historyBytes + sizeOf(event);
       if (bytes > chunkBytes) flush();
     }
     flush();

@@ -1,4 +1,4 @@
-import { type Command, decide, type Effect, limits, outstanding } from '../core';
+import { type Command, decide, type Effect, type Event, limits, outstanding } from '../core';
 import type { ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
@@ -9,6 +9,7 @@ import { Calls } from './calls';
 import type { Cell } from './cell';
 import { Cells } from './cells';
 import { Deferred } from './deferred';
+import { Garbage } from './garbage';
 import { Intake, type IntakeParts } from './intake';
 import { Outlet } from './outlet';
 import { Plans } from './plans';
@@ -46,6 +47,7 @@ export class ShardSession {
   private readonly reads: Reads;
   private readonly tasks: Tasks;
   private readonly calls: Calls;
+  private readonly garbage: Garbage;
   private readonly deferred = new Deferred();
   private readonly outlet: Outlet;
   private readonly intake: Intake;
@@ -77,6 +79,7 @@ export class ShardSession {
     });
     const { cells, plans, pipeline, outlet } = this;
     this.reads = new Reads(store, cells, pipeline, watchers, (read, value) => this.answer(read, value));
+    this.garbage = new Garbage(store, clock, time, cells, pipeline, (error) => hooks.failed(error));
     const shared = {
       epoch: store.epoch,
       ...{ cells, plans, pipeline, outlet, owner: parts },
@@ -149,12 +152,14 @@ export class ShardSession {
     this.wakes.close();
     this.tasks.close();
     this.calls.close();
+    this.garbage.close();
     this.outlet.close();
   }
 
   private async load(): Promise<void> {
     await this.plans.loadAll();
     await this.checkLayout();
+    this.garbage.expect(this.time.now());
     const active = await this.wakes.open();
     await this.cells.load([...active, ...this.watchers.flowIds()]);
     for (const flowId of active) this.takeUp(flowId);
@@ -192,6 +197,7 @@ export class ShardSession {
       const { events, effects } = decide(cell.flow, this.planFor(cell, command), command, this.time.now());
       if (events.length > 0 || cell.flow.head !== before) {
         cell.addEvents(events);
+        this.note(cell, events);
         this.pipeline.change(cell);
       }
       const { run } = cell.flow;
@@ -204,6 +210,16 @@ export class ShardSession {
       this.block(flowId, error);
       throw error;
     }
+  }
+
+  /** Looks for what events mean to the housekeeping of the shard. */
+  private note(cell: Cell, events: readonly Event[]): void {
+    const { head } = cell.flow;
+    for (const { kind, at } of events) {
+      if (kind !== 'FlowClosed' && kind !== 'HistoryRolled') continue;
+      this.garbage.expect(at + (cell.flow.run?.head.config.retentionMs ?? 0));
+    }
+    if (cell.wantsRoll) this.own.push([head.flowId, { kind: 'roll' }]);
   }
 
   private planFor(cell: Cell, command: Command): FlowPlan {

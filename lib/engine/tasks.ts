@@ -44,6 +44,8 @@ export class Tasks {
   /** Claims that led to a hand-out, by token and the other way round, while the attempt runs. */
   private readonly claimOf = new Map<string, string>();
   private readonly tokenOf = new Map<string, string>();
+  /** Hand-outs that wait for a write, with their workers. */
+  private readonly unsent = new Map<string, string>();
   private made = 0;
   private cancelLook: Cancel | undefined;
 
@@ -97,6 +99,7 @@ export class Tasks {
   handOut(cell: Cell, { worker, task, durability }: HandOutEffect): void {
     const { pipeline, owner } = this.parts;
     owner.workers.hold(worker, task.token);
+    this.unsent.set(task.token, worker);
     this.handedOut.add(worker, task, owner.clock.monotonic());
     this.lookLater();
     if (durability === 'ASYNC') return pipeline.whenDurable(cell.syncResultIn, () => this.post(worker, task));
@@ -169,6 +172,8 @@ export class Tasks {
   }
 
   close(): void {
+    // Their workers will never hear of these, so they cannot give the slots back.
+    for (const [token, worker] of this.unsent) this.parts.owner.workers.release(worker, token);
     this.cancelLook?.();
     this.cancelLook = undefined;
     this.heldBack.close();
@@ -226,6 +231,7 @@ export class Tasks {
   }
 
   private post(worker: string, task: Task): void {
+    this.unsent.delete(task.token);
     const claim = this.claimOf.get(task.token);
     const { outlet, owner } = this.parts;
     outlet.post(worker, { kind: 'handOut', shard: owner.shard, task, ...(claim !== undefined && { claim }) });

@@ -45,7 +45,7 @@ export class WritePipeline {
     cell.changedIn = this.gathering;
   }
 
-  put(key: string, value: Uint8Array): void {
+  put(key: string, value: Uint8Array | undefined): void {
     this.records.set(key, value);
   }
 

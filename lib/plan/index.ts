@@ -18,4 +18,5 @@ export {
   type RpcPlan,
   type StepOverrides,
   type StepPlan,
+  timeoutStep,
 } from './plan';

@@ -116,6 +116,9 @@ export interface RpcPlan {
   readonly deadlineMs: number;
 }
 
+/** The Step that a method marked `@OnTimeout` is lowered to (F7). */
+export const timeoutStep = '@OnTimeout';
+
 export const defaultRetry: RetryPolicy = {
   initialIntervalMs: 1_000,
   coefficient: 2,

@@ -52,6 +52,12 @@ export class Document<H> {
     batch.set(this.keys.head, encodeRecord(this.headRecord(head)));
   }
 
+  /** Removes everything there is of the document. */
+  remove(batch: Map<string, Uint8Array | undefined>): void {
+    for (const [table, keys] of this.apart) for (const key of keys) batch.set(this.keys.row(table, key), undefined);
+    batch.set(this.keys.head, undefined);
+  }
+
   /** Fills the tables from the store; undefined where there is no such document. */
   async load(store: ShardStore): Promise<H | undefined> {
     const bytes = await store.get(this.keys.head);

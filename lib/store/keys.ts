@@ -14,6 +14,7 @@ import { prefixRange } from '../ports';
  * | `r/<runId>` | head of a run: scalars and small rows | each change of the run | until its retention is over |
  * | `t/<runId>/<table>/<key>` | a row that has no room in the head | when it changes | as long as the row |
  * | `h/<runId>/<number>` | a chunk of history, named by its first event | each change of the run | until its retention is over |
+ * | `g/<due>/<runId>/<number>` | what to remove then: a closed run (number 0), or its history up to that event | close, roll | until then |
  * | `w/<due>/<runId>` | flowId of a run that needs a look then; due 0: at take-over | when that time changes | until then |
  */
 export const keys = {
@@ -29,6 +30,12 @@ export const keys = {
   runRows: (runId: string): KeyRange => prefixRange(`t/${runId}/`),
   history: (runId: string, firstEvent: number) => `h/${runId}/${padded(firstEvent)}`,
   historyOf: (runId: string): KeyRange => prefixRange(`h/${runId}/`),
+  historyUpTo: (runId: string, event: number): KeyRange => ({
+    from: `h/${runId}/`,
+    to: `h/${runId}/${padded(event + 1)}`,
+  }),
+  garbage: (dueAt: number, runId: string, upTo: number | null) => `g/${padded(dueAt)}/${runId}/${padded(upTo ?? 0)}`,
+  garbageUntil: (dueAt: number): KeyRange => ({ from: 'g/', to: `g/${padded(dueAt + 1)}/` }),
   wake: (dueAt: number, runId: string) => `w/${padded(dueAt)}/${runId}`,
   wakesBetween: (from: number, to: number): KeyRange => ({ from: `w/${padded(from)}/`, to: `w/${padded(to + 1)}/` }),
   dueOfWake: (key: string) => Number(key.slice(2, 18)),

@@ -1,6 +1,7 @@
 import {
   type CompleteIfEmpty,
   type Condition,
+  type ContinueAsNew,
   Decision,
   type ForceComplete,
   type ForceFail,
@@ -14,6 +15,7 @@ import { type CompiledFlow, lowerOverrides } from '../compiler';
 import {
   addressOf,
   type ConditionRequest,
+  type ContinueRequest,
   type DecisionKind,
   type DecisionRequest,
   type MovementRequest,
@@ -91,9 +93,29 @@ function lowerKind(decision: Decision, task: Task, flow: CompiledFlow): Decision
         ...(hasOutput && { output: encode(output, 'output') }),
       };
     }
+    case 'continueAsNew':
+      return { kind, movements: [], next: lowerNext(decision as ContinueAsNew, task, flow) };
     case 'deadEnd':
       return { kind, movements: [] };
   }
+}
+
+function lowerNext({ flow: type, input, carry }: ContinueAsNew, task: Task, flow: CompiledFlow): ContinueRequest {
+  if (type !== flow.type) {
+    throw new HoldfastError('DEFINITION', `${task.step} continues as ${type?.name}, and runs in ${flow.type.name}.`, {
+      where: task.step,
+      fix: `Continue as ${flow.type.name}, or start the other Flow as a new one.`,
+    });
+  }
+  const keep = carry.attributes?.map((attribute) => {
+    const binding = flow.attributeOf(attribute as unknown as Class);
+    if (!binding) throw notOfFlow(task.step, flow, 'Attribute', attribute as unknown as Class);
+    return binding.name;
+  });
+  return {
+    input: input === undefined ? null : encode(input, `input of ${flow.plan.name}`),
+    keep: keep ?? null,
+  };
 }
 
 /** A movement by names; `who` is the Step or RPC that asks for it. Throws `DEFINITION`, `VALUE_NOT_STORABLE` and the like. */

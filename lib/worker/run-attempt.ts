@@ -2,6 +2,7 @@ import { RetryAfter, runInvocation } from '../authoring';
 import type { CompiledFlow } from '../compiler';
 import type { Outcome, Task } from '../core';
 import { HoldfastError } from '../errors';
+import { timeoutStep } from '../plan';
 import type { HandlerResolver, Logger } from '../ports';
 import { decode, toFailure } from '../values';
 import { lowerDecision, lowerWait } from './lower-result';
@@ -46,7 +47,11 @@ async function call(
   const returned = await runInvocation(invocation, async () =>
     task.method === 'waitFor'
       ? handler.waitFor!(input, invocation.context)
-      : handler.execute(input, invocation.context),
+      : task.step === timeoutStep
+        ? (handler as unknown as Record<string, (context: unknown) => unknown>)[flow.timeoutMethod!]!(
+            invocation.context,
+          )
+        : handler.execute(input, invocation.context),
   );
   // From here on nothing more can be staged (A6).
   invocation.ended = true;

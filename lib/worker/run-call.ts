@@ -20,17 +20,15 @@ export async function runCall(task: CallTask, flow: CompiledFlow, parts: CallPar
     const resolved = await parts.resolver.resolve(flow.type);
     try {
       const handler = resolved.handler as Handler;
-      const { method, validator } = flow.rpcNamed(task.rpc)!;
+      const { method, validator, contextAt } = flow.rpcNamed(task.rpc)!;
       const args = decode(task.args) as unknown[];
       if (validator !== undefined) {
         const rejected = await validate(task, flow, parts, () => handler[validator]!(...args));
         if (rejected) return rejected;
       }
       const invocation = new CallInvocation(task, flow, { ...parts, readOnly: task.kind === 'query' });
-      // Optional arguments that the caller left out must not let the context slip into their place.
-      const given = Math.max(args.length, handler[method]!.length - 1);
-      const padded = Array.from({ length: given }, (_, i) => args[i]);
-      const returned = await within(invocation, () => handler[method]!(...padded, invocation.context));
+      const given = contextAt === undefined ? args : [...upTo(args, contextAt), invocation.context];
+      const returned = await within(invocation, () => handler[method]!(...given));
       const answer = encode(returned, `answer of ${task.rpc}`);
       return { kind: 'answered', answer, ...invocation.staged() };
     } finally {
@@ -40,6 +38,11 @@ export async function runCall(task: CallTask, flow: CompiledFlow, parts: CallPar
     const code = error instanceof HoldfastError && error.kind === 'definition' ? 'DEFINITION' : 'RPC_FAILED';
     return { kind: 'failed', code, failure: toFailure(error) };
   }
+}
+
+/** As many arguments as stand before the context, so that one which the caller left out does not become it. */
+function upTo(args: readonly unknown[], count: number): unknown[] {
+  return Array.from({ length: count }, (_, i) => args[i]);
 }
 
 async function validate(

@@ -39,7 +39,7 @@ export class StepInvocation implements Invocation {
       method: task.method,
       attempt: task.attempt,
       from: task.from,
-      idempotencyKey: `${task.runId}/${task.execution}/${task.method}`,
+      idempotencyKey: `${task.chainId}/${task.execution}/${task.method}`,
       signal,
       locals: this.localsAccess(),
       recovery: task.recovery ?? undefined,

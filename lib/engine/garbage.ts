@@ -1,0 +1,104 @@
+import type { Cancel, Clock, ShardStore } from '../ports';
+import { keys } from '../store/keys';
+import { decodeRecord, encodeRecord } from '../values';
+import type { Cell } from './cell';
+import type { Cells } from './cells';
+import type { ShardClock } from './shard-clock';
+import type { WritePipeline } from './write-pipeline';
+
+/** What is to be removed: a closed run, or the part of a history up to an event (N3, N5). */
+export interface GarbageRecord {
+  readonly flowId: string;
+  readonly runId: string;
+  /** null: the run as a whole. */
+  readonly upTo: number | null;
+}
+
+/** How often the store is asked for garbage that is due. */
+const lookMs = 30_000;
+/** Keys removed in one batch. */
+const keysPerBatch = 2_000;
+
+/** Removes closed runs and rolled history when their retention is over. */
+export class Garbage {
+  private cancelTimer: Cancel | undefined;
+  private nextAt = Number.POSITIVE_INFINITY;
+  private collecting = false;
+
+  constructor(
+    private readonly store: ShardStore,
+    private readonly clock: Clock,
+    private readonly time: ShardClock,
+    private readonly cells: Cells,
+    private readonly pipeline: WritePipeline,
+    private readonly failed: (error: unknown) => void,
+  ) {}
+
+  /** Something will be due at that time. */
+  expect(at: number): void {
+    if (at >= this.nextAt) return;
+    this.nextAt = at;
+    this.cancelTimer?.();
+    this.cancelTimer = this.clock.after(Math.max(0, at - this.time.now()), () => this.look());
+  }
+
+  close(): void {
+    this.cancelTimer?.();
+    this.nextAt = Number.NEGATIVE_INFINITY;
+  }
+
+  private look(): void {
+    this.nextAt = Number.POSITIVE_INFINITY;
+    if (this.collecting) return this.expect(this.time.now() + lookMs);
+    this.collecting = true;
+    this.collect()
+      .then(
+        (more) => this.expect(this.time.now() + (more ? 0 : lookMs)),
+        (error) => this.failed(error),
+      )
+      .finally(() => {
+        this.collecting = false;
+      });
+  }
+
+  /** True if there was more than one batch may hold. */
+  private async collect(): Promise<boolean> {
+    const removed: string[] = [];
+    for await (const [key, bytes] of this.store.scan(keys.garbageUntil(this.time.now()))) {
+      const record = decodeRecord(bytes) as GarbageRecord;
+      const rest = keysPerBatch - removed.length;
+      const ranges =
+        record.upTo === null
+          ? [keys.historyOf(record.runId), keys.runRows(record.runId)]
+          : [keys.historyUpTo(record.runId, record.upTo)];
+      const found: string[] = [];
+      for (const range of ranges) {
+        for await (const [each] of this.store.scan({ ...range, limit: rest - found.length + 1 })) found.push(each);
+        if (found.length > rest) break;
+      }
+      removed.push(...found.slice(0, rest));
+      if (found.length > rest) break;
+      if (record.upTo === null) {
+        await this.cells.load([record.flowId]);
+        this.forget(record);
+        removed.push(keys.run(record.runId));
+      }
+      removed.push(key);
+      if (removed.length >= keysPerBatch) break;
+    }
+    for (const key of removed) this.pipeline.put(key, undefined);
+    this.pipeline.go();
+    return removed.length >= keysPerBatch;
+  }
+
+  /** Lets go of the flowId with its last run, or, while ids of its requests are remembered, later (I1). */
+  private forget({ flowId, runId }: GarbageRecord): void {
+    const cell: Cell | undefined = this.cells.get(flowId);
+    if (!cell) return;
+    const again = cell.forgetRun(runId, this.time.now());
+    this.pipeline.change(cell);
+    if (again !== undefined) {
+      this.pipeline.put(keys.garbage(again, runId, null), encodeRecord({ flowId, runId, upTo: null }));
+    }
+  }
+}
