@@ -24,7 +24,7 @@ describe('compile', () => {
     class Entity {}
 
     strictEqual(plan.start, 'ChargeStep');
-    deepStrictEqual(Object.keys(plan.steps), ['ChargeStep', 'ShipStep', 'RefundStep']);
+    deepStrictEqual(Object.keys(plan.steps), ['ChargeStep', 'ShipStep', 'RefundStep', '@OnTimeout']);
     deepStrictEqual(compile([Entity]).flowOf(Entity)?.plan.start, null);
   });
 
