@@ -44,6 +44,9 @@ export class RedisServer {
     const own = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', path];
     const policy = this.args.includes('--maxmemory-policy') ? [] : ['--maxmemory-policy', 'noeviction'];
     this.process = spawn(binary(), [...own, ...policy, ...this.args], { stdio: 'ignore' });
+    // Also when a test run breaks off.
+    const child = this.process;
+    process.once('exit', () => child.kill('SIGKILL'));
     await eventually(() => this.redis.ping(), 10_000);
   }
 
