@@ -15,7 +15,7 @@ import { limits } from './limits';
 import { claimsOf } from './lock';
 import { callHolder, hasStartedCalls, type OpenCall } from './open-call';
 import type { RunState } from './run-state';
-import { checkStaged } from './staged';
+import { bytesOfStaged, checkBytes, checkStaged } from './staged';
 import { beginRun, checkStart } from './start';
 import { checkMovement, scheduleStep } from './step';
 import { Turn } from './turn';
@@ -133,6 +133,7 @@ function checkRpc(turn: Turn, open: OpenCall, outcome: CallAnswered): void {
   // It had started before the Flow began to close, so it is saved; a closed Flow takes nothing more.
   if (!run.isOpen) throw closedError(run);
   for (const movement of outcome.movements) checkMovement(turn.plan, movement);
+  checkBytes([outcome.answer, ...bytesOfStaged(outcome.staged)], `The answer of ${open.rpc}`);
   checkStaged(turn.plan, run, open.rpc, open.locks, outcome.staged);
 }
 

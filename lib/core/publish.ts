@@ -3,6 +3,7 @@ import type { PublishCommand, StartAndPublishCommand } from './command';
 import { checkChannel } from './declared';
 import { limits } from './limits';
 import { checkRepeat } from './repeat';
+import { checkBytes } from './staged';
 import { beginRun, checkStart } from './start';
 import type { Turn } from './turn';
 
@@ -47,6 +48,10 @@ function checkOpen({ flow, plan }: Turn, fresh: Messages): void {
     );
   }
   for (const { address } of fresh) checkChannel(plan, address);
+  checkBytes(
+    fresh.map(({ value }) => value),
+    'The publish',
+  );
   if (run.tables.messages.size + fresh.length > limits.unreadMessages) {
     throw new HoldfastError('LIMIT_EXCEEDED', `More than ${limits.unreadMessages} messages would be unread.`, {
       where: flow.head.flowId,

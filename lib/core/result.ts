@@ -15,7 +15,7 @@ import type { ConditionSpec, Execution } from './execution';
 import { failAttempt } from './failure-route';
 import { limits } from './limits';
 import type { Payload } from './payload';
-import { atMost, checkStaged } from './staged';
+import { atMost, bytesOfStaged, checkBytes, checkStaged } from './staged';
 import { checkMovement, scheduleStep, startByOf } from './step';
 import type { Turn } from './turn';
 
@@ -148,8 +148,11 @@ function refusal(turn: Turn, execution: Execution, outcome: Outcome): HoldfastEr
   try {
     if (outcome.kind === 'waited') checkWait(turn, outcome);
     if (outcome.kind === 'decided') checkDecision(turn, outcome);
-    if (outcome.kind === 'waited' || outcome.kind === 'decided')
+    if (outcome.kind === 'waited' || outcome.kind === 'decided') {
+      const inputs = outcome.kind === 'decided' ? outcome.decision.movements.map(({ input }) => input) : [];
+      checkBytes([...bytesOfStaged(outcome.staged), ...inputs], `The result of ${execution.id}`);
       checkStaged(turn.plan, turn.run, execution.id, execution.call!.locks, outcome.staged);
+    }
     return undefined;
   } catch (error) {
     if (error instanceof HoldfastError) return error;

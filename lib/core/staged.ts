@@ -4,7 +4,7 @@ import { checkAttribute, checkChannel } from './declared';
 import type { Staged } from './event';
 import type { LockClaim } from './execution';
 import { limits } from './limits';
-import { keyOf, nameOf } from './payload';
+import { keyOf, nameOf, type Payload } from './payload';
 import type { RunState } from './run-state';
 
 /** Throws unless all that a call staged is declared, within the limits, and under the locks it holds (S8, L1, P9). */
@@ -32,6 +32,23 @@ export function checkStaged(
       );
     }
   }
+}
+
+/** Throws if a command or result as a whole is above the limit (P9). */
+export function checkBytes(parts: Iterable<Payload | null | undefined>, what: string): void {
+  let bytes = 0;
+  for (const part of parts) bytes += part?.length ?? 0;
+  if (bytes <= limits.commandBytes) return;
+  throw new HoldfastError('LIMIT_EXCEEDED', `${what} carries ${bytes} bytes; the limit is ${limits.commandBytes}.`);
+}
+
+export function bytesOfStaged(staged: Staged): (Payload | null)[] {
+  return [
+    ...staged.attributes.map(([, value]) => value),
+    ...staged.publishes.map(([, value]) => value),
+    ...Object.values(staged.locals),
+    ...staged.recorded.map(({ data }) => data),
+  ];
 }
 
 export function atMost(count: number, limit: number, what: string): void {

@@ -4,6 +4,7 @@ import { closeRun } from './close';
 import type { MovementRequest, StartCommand } from './command';
 import { checkAttribute } from './declared';
 import type { RunState } from './run-state';
+import { checkBytes } from './staged';
 import { checkMovement, scheduleStep } from './step';
 import type { Turn } from './turn';
 
@@ -31,6 +32,7 @@ export function checkStart(turn: Turn, command: StartCommand): void {
     throw new HoldfastError('INVALID_ARGUMENT', `The Flow ${plan.name} has no start Step and takes no input.`);
   }
   for (const [address] of command.attributes) checkAttribute(plan, address);
+  checkBytes([command.input, ...command.attributes.map(([, value]) => value)], 'The start');
 }
 
 /** Emits the events of a run's beginning; the command was checked. */

@@ -6,7 +6,7 @@ import { encodeRecord } from '../values';
 
 type Batch = Map<string, Uint8Array | undefined> & WriteBatch;
 
-/** History records hold about this much. */
+/** History records hold at most this much, or one event. */
 const chunkBytes = 1024 * 1024;
 
 /** One run with the records it is stored in. */
@@ -85,22 +85,19 @@ export class RunRecord {
 
   private saveHistory(batch: Batch): void {
     const { runId, events } = this.run.head;
-    let first = events - this.unsaved.length + 1;
-    let chunk: Event[] = [];
-    let bytes = 0;
-    const flush = () => {
-      if (chunk.length > 0) batch.set(keys.history(runId, first), encodeRecord(chunk));
-      first += chunk.length;
-      chunk = [];
-      bytes = 0;
+    for (const { kind } of this.unsaved) if (kind === 'HistoryRolled') this.historyBytes = 0;
+    const chunk = (first: number, part: readonly Event[]) => {
+      const bytes = encodeRecord(part);
+      if (bytes.length > chunkBytes && part.length > 1) {
+        const half = part.length >> 1;
+        chunk(first, part.slice(0, half));
+        chunk(first + half, part.slice(half));
+        return;
+      }
+      this.historyBytes += bytes.length;
+      batch.set(keys.history(runId, first), bytes);
     };
-    for (const event of this.unsaved) {
-      chunk.push(event);
-      bytes += sizeOf(event);
-      this.historyBytes = event.kind === 'HistoryRolled' ? 0 : this.historyBytes + sizeOf(event);
-      if (bytes > chunkBytes) flush();
-    }
-    flush();
+    chunk(events - this.unsaved.length + 1, this.unsaved);
     this.unsaved = [];
   }
 }
@@ -110,13 +107,4 @@ function documentOf(runId: string, tables: RunTables): Document<RunHead> {
     { head: keys.run(runId), row: (table, key) => keys.runRow(runId, table, key), rows: keys.runRows(runId) },
     { ...tables },
   );
-}
-
-/** Roughly the bytes of a value once encoded. */
-function sizeOf(value: unknown): number {
-  if (value instanceof Uint8Array || typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 8;
-  let size = 8;
-  for (const part of Object.values(value)) size += sizeOf(part);
-  return size;
 }

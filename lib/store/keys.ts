@@ -6,7 +6,7 @@ import { prefixRange } from '../ports';
  *
  * | key | value | written | lives |
  * | --- | --- | --- | --- |
- * | `m/clock` | ceiling of the shard's clock | once a second while the shard works | for ever |
+ * | `m/clock` | time of the shard's clock | each write | for ever |
  * | `m/layout` | format and number of shards | when the shard is made | for ever |
  * | `p/<fingerprint>` | a plan | when a process with user code connects | for ever |
  * | `f/<flowId>` | head of a flowId: latest run, remembered ids | start, publish, stop | while a run of it is kept |

@@ -23,7 +23,6 @@ const count = (value: number) => value.toLocaleString('en-US');
 describe('docs/guarantees.md', () => {
   it('[P9] has every limit with its number', () => {
     for (const [name, value] of Object.entries(limits)) {
-      if (unenforced.has(name)) continue;
       assert.equal(row(`\`${name}\``), name.endsWith('Ms') ? duration(value) : count(value), name);
     }
     assert.equal(row('one stored value'), `${PAYLOAD_LIMIT_BYTES / 2 ** 20} MiB`);
@@ -54,9 +53,6 @@ describe('docs/guarantees.md', () => {
     assert.ok(text.includes(`up to ${count(defaultSettings.idleFlowsInMemory)} idle Flows`));
   });
 });
-
-/** Not of this version. */
-const unenforced = new Set(['commandBytes']);
 
 function duration(ms: number | null): string {
   if (ms === null) return 'none';
