@@ -1,0 +1,1 @@
+export { type SettleOptions, TestEnvironment, type TestEnvironmentOptions } from './test-environment';
