@@ -7,6 +7,8 @@ import type { CallOptions } from './settings';
 
 /** An unanswered message is sent again this often; it is known by its content's id and applied once. */
 const repeatMs = 5_000;
+/** One that could not even be sent is tried again this often. */
+const unsentMs = 500;
 const defaultDeadlineMs = 60_000;
 
 interface Pending {
@@ -45,8 +47,9 @@ export class Exchange {
   }
 
   /**
-   * Sends what `make` makes and resolves with the answer. Rejects with the answer's error, `CLOSED`, `DEADLINE_EXCEEDED`,
-   * or the reason of the signal.
+   * Sends what `make` makes and resolves with the answer. Rejects with the answer's error, `CLOSED`, the reason of the
+   * signal, and at the deadline with `REDIS_UNAVAILABLE` if it could not be sent, else with `DEADLINE_EXCEEDED`. What was
+   * refused before anything had been sent is the caller's to repeat: `REDIS_FULL`, `OVERLOADED`.
    */
   async call(
     shard: number,
@@ -62,15 +65,30 @@ export class Exchange {
     const cancels: Cancel[] = [];
     try {
       return await new Promise<unknown>((resolve, reject) => {
-        const send = () => {
+        let maybeSent = false;
+        let unsent: unknown;
+        const repeat = (ms: number) => {
           cancels[0]?.();
-          // A send that fails is repeated like one whose answer is lost.
-          this.dispatch.send(shard, message).catch(() => {});
-          cancels[0] = this.clock.after(repeatMs, send);
+          if (this.pending.has(id)) cancels[0] = this.clock.after(ms, send);
+        };
+        const send = () => {
+          repeat(repeatMs);
+          this.dispatch.send(shard, message).then(
+            () => {
+              maybeSent = true;
+              unsent = undefined;
+            },
+            (error) => {
+              if (!maybeSent && isRefusal(error)) return reject(error);
+              maybeSent = true;
+              unsent = error;
+              repeat(unsentMs);
+            },
+          );
         };
         this.pending.set(id, { shard, send, resolve, reject });
         send();
-        if (deadlineMs !== null) cancels[1] = this.clock.after(deadlineMs, () => reject(tooLate(deadlineMs)));
+        if (deadlineMs !== null) cancels[1] = this.clock.after(deadlineMs, () => reject(unsent ?? tooLate(deadlineMs)));
         if (signal) {
           const abort = () => reject(signal.reason);
           signal.addEventListener('abort', abort, { once: true });
@@ -97,6 +115,11 @@ export class Exchange {
       pending.reject(new HoldfastError(code, message, { ...details, ...cause }));
     } else pending.resolve(answer.value);
   }
+}
+
+/** Whether what was sent certainly went nowhere. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof HoldfastError && (error.code === 'REDIS_FULL' || error.code === 'OVERLOADED');
 }
 
 function tooLate(deadlineMs: number): HoldfastError {

@@ -31,6 +31,7 @@ export class ShardSharing {
   private cancelNext: Cancel | undefined;
   private running: Promise<void> | undefined;
   private stopListening: () => void = () => {};
+  private failing = false;
   private stopping = false;
   private stopped = false;
 
@@ -88,7 +89,15 @@ export class ShardSharing {
 
   private round(): Promise<void> {
     this.running ??= this.tend()
-      .catch((error) => this.parts.logger.warn('the leases of shards could not be renewed', { error }))
+      .then(
+        () => {
+          this.failing = false;
+        },
+        (error) => {
+          if (!this.failing) this.parts.logger.warn('the leases of shards cannot be renewed', { error });
+          this.failing = true;
+        },
+      )
       .finally(() => {
         this.running = undefined;
         this.giveUpWhatIsOver();

@@ -274,7 +274,7 @@ export class Worker {
   private send(shard: number, message: Parameters<HoldfastDispatch['send']>[1]): void {
     this.parts.dispatch.send(shard, message).catch((error) => {
       // Sent again with a later beat.
-      this.parts.logger.warn('a message to a shard could not be sent', { shard, kind: message.kind, error });
+      this.parts.logger.debug('a message to a shard could not be sent', { shard, kind: message.kind, error });
     });
   }
 

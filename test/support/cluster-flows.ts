@@ -39,7 +39,7 @@ export class Balance extends DurableAttribute<number> {}
 @Channel()
 export class Orders extends DurableChannel<number> {}
 
-@Step({ retry: { initialInterval: 50 } })
+@Step({ heartbeatTimeout: '3s', retry: { initialInterval: 50 } })
 export class CountStep {
   constructor(private readonly sum: Sum) {}
 
@@ -60,7 +60,7 @@ export class CountFlow {
   static readonly steps = [];
 }
 
-@Step()
+@Step({ heartbeatTimeout: '3s', retry: { initialInterval: 50 } })
 export class CollectStep {
   constructor(
     private readonly orders: Orders,
@@ -104,7 +104,7 @@ export class CollectFlow {
   }
 }
 
-@Step()
+@Step({ heartbeatTimeout: '3s', retry: { initialInterval: 50 } })
 export class RaceStep {
   constructor(private readonly orders: Orders) {}
 

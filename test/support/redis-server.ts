@@ -57,7 +57,7 @@ export class RedisServer {
   /** Ends it without notice; all data is gone. */
   async kill(): Promise<void> {
     const { process } = this;
-    if (!process || process.exitCode !== null) return;
+    if (!process || process.exitCode !== null || process.signalCode !== null) return;
     const gone = new Promise((resolve) => process.once('exit', resolve));
     process.kill('SIGKILL');
     await gone;

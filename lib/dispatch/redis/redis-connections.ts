@@ -118,7 +118,8 @@ export class RedisConnections {
 /** What Redis or the way to it has said, as a typed error. */
 export function redisError(cause: unknown): HoldfastError {
   if (cause instanceof HoldfastError) return cause;
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const said = cause instanceof Error ? cause.message : String(cause);
+  const why = said.startsWith('Stream isn') ? 'it is not connected.' : said;
   if (why.startsWith('OOM')) {
     return new HoldfastError('REDIS_FULL', 'Redis has no memory left and takes nothing in.', { cause });
   }
