@@ -1,9 +1,10 @@
 import { HoldfastError } from '../errors';
 import type { Class } from '../ports';
 import { type Duration, durationMs, instantMs } from '../values/duration';
+import type { SubFlowCondition } from './sub-flow';
 
 /** What a Wait can wait for (W1). */
-export type Condition = ChannelCondition | TimerCondition;
+export type Condition = ChannelCondition | TimerCondition | SubFlowCondition;
 
 export interface ChannelCondition {
   readonly kind: 'channel';

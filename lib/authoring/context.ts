@@ -1,5 +1,6 @@
 import type { Logger } from '../ports';
 import type { Failure } from '../values';
+import type { SubFlowOutcome } from './sub-flow';
 
 /** Second argument of `waitFor` and `execute`. */
 export interface StepContext {
@@ -27,6 +28,10 @@ export interface StepContext {
   readonly logger: Logger;
   /** Whether a timer of the wait fired; without id, whether any did (W3). */
   fired(id?: string): boolean;
+  /** How the SubFlow of that condition ended, or of the only one; undefined while it has not (W3, U2). */
+  subFlow<O = unknown>(id?: string): SubFlowOutcome<O> | undefined;
+  /** The Flow whose SubFlow this is (U5). */
+  readonly parent: { readonly flowId: string } | undefined;
   /** Keeps this call alive and its newest value for the next attempt (X3). */
   heartbeat(value?: unknown): void;
   /** Adds an event of the user's to the history, saved with the result (S5). */

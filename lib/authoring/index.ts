@@ -70,6 +70,14 @@ export type {
 } from './options';
 export { RpcContext } from './rpc-context';
 export type { MustStore, Problem, Unstorable } from './storable';
+export {
+  type SubFlowCondition,
+  type SubFlowConditionOptions,
+  type SubFlowOptions,
+  type SubFlowOutcome,
+  startSubFlow,
+  subFlow,
+} from './sub-flow';
 export type {
   AnyStep,
   FlowClass,

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { HoldfastError } from '../errors';
 import type { Class } from '../ports';
+import type { SubFlowOptions } from './sub-flow';
 
 /** The method call that user code runs in: what Attributes and Channels read from and stage their writes to. */
 export interface Invocation {
@@ -12,6 +13,8 @@ export interface Invocation {
   readonly transactionOf?: string;
   readonly attributes: AttributeAccess;
   readonly channels: ChannelAccess;
+  /** Stages the start of a SubFlow; gives its flowId. */
+  startSubFlow(type: Class, input: unknown, options: SubFlowOptions): string;
 }
 
 /** `key` is undefined for a plain Attribute and the entry's key for a map. Staged writes are seen at once. */

@@ -39,7 +39,7 @@ export function allOf(...conditions: Condition[]): Wait {
 export function anyOf(...conditions: Condition[]): Wait {
   const all = checked('anyOf', conditions);
   const ofKind = (kind: Condition['kind']) => all.flatMap((each, index) => (each.kind === kind ? [[index]] : []));
-  return new Wait(all, [...ofKind('timer'), ...ofKind('channel')]);
+  return new Wait(all, [...ofKind('timer'), ...ofKind('channel'), ...ofKind('subFlow')]);
 }
 
 /**
@@ -77,10 +77,10 @@ export function isWait(value: unknown): value is Wait {
 function checked(use: string, conditions: readonly Condition[]): readonly Condition[] {
   if (conditions.length === 0) throw emptyError(use);
   for (const condition of conditions) {
-    if (condition?.kind !== 'channel' && condition?.kind !== 'timer') {
+    if (condition?.kind !== 'channel' && condition?.kind !== 'timer' && condition?.kind !== 'subFlow') {
       throw new HoldfastError('DEFINITION', `${use} was given something that is not a condition.`, {
         where: use,
-        fix: 'Give conditions made by take(), takeAtLeast(), takeUpTo(), takeBetween(), Timer.after() or Timer.at().',
+        fix: 'Give conditions made by take(), takeAtLeast(), takeUpTo(), takeBetween(), Timer.after(), Timer.at() or subFlow().',
       });
     }
   }

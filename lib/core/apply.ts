@@ -1,4 +1,5 @@
 import { timeoutStep } from '../plan';
+import { applySubFlow } from './apply-subflow';
 import type { CallTerms, Event, FlowStarted, Staged, StepScheduled, WaitForCompleted, WaitSatisfied } from './event';
 import type { Call, Execution } from './execution';
 import type { Payload } from './payload';
@@ -30,6 +31,7 @@ export function begin(event: FlowStarted & { readonly at: number }): RunState {
     completing: false,
     closeChecks: [],
     closing: null,
+    parents: event.parent ? [event.parent] : [],
   });
   for (const [address, value] of event.attributes) run.writeAttribute(address, value);
   return run;
@@ -125,6 +127,13 @@ export function apply(run: RunState, event: Event): void {
     case 'RpcCompleted':
       for (const id of event.deleted) run.messages.remove(id);
       return applyStaged(run, event.staged, `rpc/${event.requestId}`, event.rpc, event.at);
+    case 'ChildRequested':
+    case 'ChildStopAsked':
+    case 'ChildStarted':
+    case 'ChildClosed':
+    case 'ParentAttached':
+    case 'OutcomeDelivered':
+      return applySubFlow(run, event);
     case 'CloseChecked': {
       const [check, ...rest] = run.head.closeChecks;
       run.head = { ...run.head, closeChecks: rest };

@@ -11,6 +11,7 @@ export function callTaskOf(run: RunState, plan: FlowPlan, open: OpenCall): CallT
     flowId: run.head.flowId,
     runId: run.head.runId,
     flow: run.head.flow,
+    chainId: run.head.chainId,
     rpc: open.rpc,
     kind: open.kind,
     requestId: open.requestId,

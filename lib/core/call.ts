@@ -18,6 +18,7 @@ import type { RunState } from './run-state';
 import { bytesOfStaged, checkBytes, checkStaged } from './staged';
 import { beginRun, checkStart } from './start';
 import { checkMovement, scheduleStep } from './step';
+import { cancelExecution, requestChildren } from './subflow';
 import { Turn } from './turn';
 
 /** Takes a call of an RPC or Query in; it is answered when its handler has run (R1). */
@@ -142,9 +143,10 @@ function apply(turn: Turn, open: OpenCall, outcome: CallAnswered): void {
   const { answer, staged, deleted, cancels, movements } = outcome;
   turn.emit({ kind: 'RpcCompleted', rpc, requestId, args, answer, staged, deleted });
   turn.flow.remember(requestId, digest, answer, turn.now);
+  if (turn.run.isTaking) requestChildren(turn, staged.children, null);
   for (const execution of [...turn.run.executions.values()]) {
     if (cancels.includes(execution.step)) {
-      turn.emit({ kind: 'StepCancelled', execution: execution.id, reason: `cancelled by the RPC ${rpc}` });
+      cancelExecution(turn, execution, `cancelled by the RPC ${rpc}`);
     }
   }
   if (!turn.run.isTaking) return;

@@ -69,6 +69,11 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution): Tas
       return [spec.kind === 'channel' ? spec.address : '', keys.map((key) => run.messages.get(key)!.value)] as const;
     }),
     fired: (execution.won?.fired ?? []).map((condition) => wonConditions[condition]!.id),
+    subFlows: wonConditions.flatMap((condition) => {
+      const child = condition.kind === 'subFlow' ? run.children.get(condition.key) : undefined;
+      return child?.outcome ? [[condition.id, child.flowId, child.outcome] as const] : [];
+    }),
+    parent: run.head.parents[0] ? { flowId: run.head.parents[0].flowId } : null,
     locals: Object.fromEntries(Object.entries(execution.locals).map(([name, kept]) => [name, run.payloadOf(kept)])),
     locks: call.locks,
     recovery: execution.recovery,

@@ -1,6 +1,8 @@
 import type { FlowConfig, StepOverrides } from '../plan';
 import type { Failure } from '../values';
+import type { ChildRequest, ParentLink } from './child';
 import type { AttributeWrite, DecisionKind, Staged } from './event';
+import type { FlowMessage } from './flow-message';
 import type { Address, Payload } from './payload';
 
 /** What is asked of one flowId. Every command that may arrive twice carries an id by which the repeat is known (I1). */
@@ -21,7 +23,8 @@ export type Command =
   | StartAndPublishCommand
   | CallStartCommand
   | CallResultCommand
-  | CallGoneCommand;
+  | CallGoneCommand
+  | FlowMessage;
 
 export type IdReuse = 'reject' | 'ifPreviousFailed' | 'ifClosed' | 'terminateRunning';
 
@@ -39,6 +42,8 @@ export interface StartCommand {
   /** undefined: as the Flow says; null: none. */
   readonly timeoutMs?: number | null;
   readonly config: Partial<FlowConfig>;
+  /** The Flow whose SubFlow it is. */
+  readonly parent?: ParentLink;
 }
 
 export interface PublishCommand {
@@ -118,7 +123,13 @@ export type ConditionRequest =
       readonly max: number | null;
     }
   | { readonly kind: 'timer'; readonly id: string | null; readonly afterMs: number }
-  | { readonly kind: 'timer'; readonly id: string | null; readonly atMs: number };
+  | { readonly kind: 'timer'; readonly id: string | null; readonly atMs: number }
+  | {
+      readonly kind: 'subFlow';
+      readonly id: string | null;
+      readonly child: ChildRequest;
+      readonly cancelWithWait: boolean;
+    };
 
 export interface Decided {
   readonly kind: 'decided';

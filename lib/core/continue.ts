@@ -16,7 +16,8 @@ export function continueRun(old: RunState, event: RunContinued & { readonly at: 
   for (const [key, row] of from.blobs.entries()) tables.blobs.set(key, row);
   for (const [key, row] of from.outputs.entries()) tables.outputs.set(key, row);
   for (const [key, row] of from.attributes.entries()) tables.attributes.set(key, row);
-  for (const table of [from.executions, from.messages, from.blobs])
+  for (const [key, row] of from.children.entries()) tables.children.set(key, row);
+  for (const table of [from.executions, from.messages, from.blobs, from.children])
     for (const key of [...table.keys()]) table.delete(key);
   const run = new RunState(
     {

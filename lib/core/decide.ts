@@ -13,6 +13,7 @@ import { checkRepeat } from './repeat';
 import { result } from './result';
 import { settle } from './settle';
 import { start } from './start';
+import { childClosed, childStart, childStarted, childStop, childTold } from './subflow';
 import { Turn } from './turn';
 
 export interface Decided {
@@ -78,6 +79,16 @@ function act(turn: Turn, command: Command): void {
       return callResult(turn, command);
     case 'callGone':
       return callGone(turn, command);
+    case 'childStart':
+      return childStart(turn, command);
+    case 'childStop':
+      return childStop(turn, command);
+    case 'childStarted':
+      return childStarted(turn, command);
+    case 'childClosed':
+      return childClosed(turn, command);
+    case 'childTold':
+      return childTold(turn, command);
     case 'heartbeat':
       return heartbeat(turn, command);
   }

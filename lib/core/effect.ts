@@ -1,7 +1,9 @@
 import type { HoldfastError } from '../errors';
 import type { Durability, MethodName } from '../plan';
 import type { Failure } from '../values';
+import type { ChildOutcome } from './child';
 import type { LockClaim, RecoveryRecord, ScheduledBy } from './execution';
+import type { Tell } from './outbox';
 import type { Address, Payload } from './payload';
 
 /** Orders that follow from a decision. Whoever receives one recognises a repeat. */
@@ -14,7 +16,8 @@ export type Effect =
   | AnswerEffect
   | CallReadyEffect
   | HandOutCallEffect
-  | CallAnswerEffect;
+  | CallAnswerEffect
+  | TellEffect;
 
 /** A call may be handed out: tell the workers of its queue. */
 export interface ReadyEffect {
@@ -81,6 +84,9 @@ export interface Task {
   readonly received: readonly (readonly [address: Address, values: readonly Payload[]])[];
   /** null: the call has no wait. Otherwise the ids of the timers that fired; null for one without id. */
   readonly fired: readonly (string | null)[];
+  /** Outcomes of the SubFlows of its wait that have closed, by the ids of their conditions. */
+  readonly subFlows: readonly (readonly [id: string | null, flowId: string, outcome: ChildOutcome])[];
+  readonly parent: { readonly flowId: string } | null;
   readonly locals: Readonly<Record<string, Payload>>;
   readonly locks: readonly LockClaim[];
   readonly recovery: RecoveryRecord | null;
@@ -94,6 +100,11 @@ export interface PendingMessages {
   readonly address: Address;
   readonly size: number;
   readonly first: readonly Payload[];
+}
+
+/** Send a message to another flow, and again until it has answered. */
+export interface TellEffect extends Tell {
+  readonly kind: 'tell';
 }
 
 /** A call may be given to a worker. */
@@ -124,6 +135,8 @@ export interface CallTask {
   readonly flowId: string;
   readonly runId: string;
   readonly flow: string;
+  /** First run of the chain. */
+  readonly chainId: string;
   readonly rpc: string;
   readonly kind: 'rpc' | 'query';
   readonly requestId: string;

@@ -1,7 +1,9 @@
 import type { Durability, FlowConfig, MethodName, StepOverrides } from '../plan';
 import type { Failure } from '../values';
+import type { ChildRequest, ParentLink } from './child';
 import type { ConditionSpec, LockClaim, Progress, RecoveryRecord, ScheduledBy } from './execution';
 import type { Address, Payload } from './payload';
+import type { SubFlowEvent } from './subflow-event';
 
 /** Facts of one run, in order; its history. `at` is the shard's clock. Folding them with `apply` gives the run's state. */
 export type Event = { readonly at: number } & EventBody;
@@ -25,6 +27,7 @@ export type EventBody =
   | MessagePublished
   | TimerSkipped
   | RpcCompleted
+  | SubFlowEvent
   | CloseChecked
   | RunContinued
   | HistoryRolled
@@ -41,6 +44,8 @@ export interface FlowStarted {
   readonly config: FlowConfig;
   readonly deadlineAt: number | null;
   readonly attributes: readonly AttributeWrite[];
+  /** The Flow whose SubFlow it is. */
+  readonly parent?: ParentLink;
 }
 
 /** Applies to methods scheduled from here on (F9). */
@@ -132,6 +137,7 @@ export interface Staged {
   readonly publishes: readonly (readonly [address: Address, value: Payload])[];
   readonly locals: Readonly<Record<string, Payload>>;
   readonly recorded: readonly { readonly name: string; readonly data: Payload | null }[];
+  readonly children: readonly ChildRequest[];
 }
 
 /** null deletes. */

@@ -87,7 +87,8 @@ export type ConditionSpec =
       /** null: all there are. */
       readonly max: number | null;
     }
-  | { readonly kind: 'timer'; readonly id: string | null; readonly dueAt: number };
+  | { readonly kind: 'timer'; readonly id: string | null; readonly dueAt: number }
+  | { readonly kind: 'subFlow'; readonly id: string | null; readonly key: string; readonly cancelWithWait: boolean };
 
 export interface WaitState {
   readonly conditions: readonly ConditionSpec[];

@@ -1,4 +1,5 @@
 export * from './apply';
+export * from './child';
 export { taskOf } from './claim';
 export * from './command';
 export { continueRun } from './continue';
@@ -7,9 +8,11 @@ export { DueQueue } from './due-queue';
 export * from './effect';
 export * from './event';
 export * from './execution';
+export type { FlowMessage } from './flow-message';
 export { type FlowHead, FlowState, type Remembered } from './flow-state';
 export { limits } from './limits';
 export type { OpenCall } from './open-call';
+export { outboxOf, type Tell } from './outbox';
 export { type Outstanding, outstanding } from './outstanding';
 export * from './payload';
 export { backoffMs, methodPlan } from './policy';

@@ -17,6 +17,7 @@ import { limits } from './limits';
 import type { Payload } from './payload';
 import { atMost, bytesOfStaged, checkBytes, checkStaged } from './staged';
 import { checkMovement, scheduleStep, startByOf } from './step';
+import { cancelExecution, requestChildren } from './subflow';
 import type { Turn } from './turn';
 
 /** Takes the result of an attempt if its token is current, and tells the worker either way (X4, X5). */
@@ -53,6 +54,12 @@ function current(turn: Turn, command: ResultCommand): Execution | undefined {
 function take(turn: Turn, execution: Execution, { outcome, token }: ResultCommand): void {
   switch (outcome.kind) {
     case 'waited':
+      requestChildren(turn, outcome.staged.children, null);
+      requestChildren(
+        turn,
+        outcome.conditions.flatMap((condition) => (condition.kind === 'subFlow' ? [condition.child] : [])),
+        execution.id,
+      );
       turn.emit({
         kind: 'WaitForCompleted',
         execution: execution.id,
@@ -105,12 +112,13 @@ function takeDecision(turn: Turn, execution: Execution, token: string, { staged,
     decision: decision.kind,
     ...decisionFields(execution, decision),
   });
+  requestChildren(turn, staged.children, null);
   if (decision.cancels) {
     for (const id of before) {
       const other = turn.run.executions.get(id);
       if (!other || !decision.cancels.steps.includes(other.step)) continue;
       if (decision.cancels.siblingsOnly && parentOf(other) !== siblingsOf) continue;
-      turn.emit({ kind: 'StepCancelled', execution: id, reason: `cancelled by ${execution.id}` });
+      cancelExecution(turn, other, `cancelled by ${execution.id}`);
     }
   }
   if (decision.kind === 'forceComplete') closeRun(turn, 'completed', null, null);
@@ -182,6 +190,10 @@ function checkDecision(turn: Turn, { decision }: Decided): void {
 
 function specOf(condition: ConditionRequest, now: number): ConditionSpec {
   if (condition.kind === 'channel') return condition;
+  if (condition.kind === 'subFlow') {
+    const { kind, id, child, cancelWithWait } = condition;
+    return { kind, id, key: child.key, cancelWithWait };
+  }
   // From here on the deadline is absolute (W6).
   return { kind: 'timer', id: condition.id, dueAt: 'afterMs' in condition ? now + condition.afterMs : condition.atMs };
 }

@@ -1,10 +1,12 @@
 import { type FlowConfig, timeoutStep } from '../plan';
 import type { Failure } from '../values';
 import { type AttributeRow, AttributeValues } from './attribute-values';
+import type { ChildRow, ParentLink } from './child';
+import { Children } from './children';
 import { DueQueue } from './due-queue';
 import type { CloseCheck, ClosedStatus, FailKind } from './event';
 import type { Execution, Kept } from './execution';
-import { limits } from './limits';
+import { dueOf, issueOf } from './execution-times';
 import { LockTable } from './lock-table';
 import { MessageQueues, type MessageRow } from './message-queues';
 import type { OpenCall } from './open-call';
@@ -48,6 +50,8 @@ export interface RunHead {
   readonly closeChecks: readonly CloseCheck[];
   /** How the run is to close once started RPCs have ended; null: it is not closing. */
   readonly closing: Closing | null;
+  /** Flows whose SubFlow this run is. */
+  readonly parents: readonly ParentLink[];
 }
 
 export interface Closing {
@@ -71,6 +75,7 @@ export interface RunTables {
   readonly messages: Table<MessageRow>;
   readonly outputs: Table<OutputRow>;
   readonly blobs: Table<BlobRow>;
+  readonly children: Table<ChildRow>;
 }
 
 export function emptyTables(): RunTables {
@@ -80,6 +85,7 @@ export function emptyTables(): RunTables {
     messages: new Table(),
     outputs: new Table(),
     blobs: new Table(),
+    children: new Table(),
   };
 }
 
@@ -98,6 +104,7 @@ export class RunState {
   readonly outputs: Table<OutputRow>;
   readonly attributes: AttributeValues;
   readonly messages: MessageQueues;
+  readonly children: Children;
   private readonly blobs: Table<BlobRow>;
 
   /** Calls that a worker may take, in the order in which they became ready. */
@@ -123,6 +130,7 @@ export class RunState {
     this.executions = tables.executions;
     this.outputs = tables.outputs;
     this.blobs = tables.blobs;
+    this.children = new Children(tables.children, (id) => this.executions.has(id));
     this.attributes = new AttributeValues(tables.attributes, this.snapshots);
     const byIssue = [...this.executions.values()].sort((a, b) => issueOf(a) - issueOf(b));
     const consumed = new Set(byIssue.flatMap(({ won }) => (won?.messages ?? []).flatMap(([, keys]) => keys)));
@@ -166,6 +174,12 @@ export class RunState {
     if (execution) this.due.set(id, dueOf(execution, now));
   }
 
+  /** Whether other flows still have to be told something, so that the run must be in memory. */
+  get isOwing(): boolean {
+    if (this.isOpen) return this.children.owing.size > 0;
+    return this.head.status !== 'continuedAsNew' && this.head.parents.some(({ told }) => !told);
+  }
+
   /** Has the run looked at when its deadline comes (F7). */
   watchDeadline(): void {
     this.due.set(deadlineKey, this.head.deadlineAt);
@@ -181,6 +195,9 @@ export class RunState {
     this.dropKept(before.input);
     this.dropKept(before.call?.heartbeat ?? null);
     for (const local of Object.values(before.locals)) this.dropKept(local);
+    for (const condition of before.won?.conditions ?? before.wait?.conditions ?? []) {
+      if (condition.kind === 'subFlow') this.children.dropIfDone(condition.key);
+    }
     for (const [, keys] of before.won?.messages ?? [])
       for (const key of keys) this.messages.retire(key, before.won!.at);
   }
@@ -262,25 +279,4 @@ export class RunState {
     this.attributes.prune();
     this.messages.prune();
   }
-}
-
-function issueOf(execution: Execution): number {
-  return execution.call?.issue ?? execution.wait?.issue ?? execution.seq;
-}
-
-/** When an execution next needs a look after a moment: a timer, the end of back-off or of an attempt, idle locks. */
-function dueOf(execution: Execution, after = Number.NEGATIVE_INFINITY): number | null {
-  const { call, wait } = execution;
-  let next = Number.POSITIVE_INFINITY;
-  const consider = (at: number) => {
-    if (at > after && at < next) next = at;
-  };
-  if (call && call.dueAt !== null) consider(call.dueAt);
-  if (call?.state === 'ready' && call.locks.length > 0) {
-    consider(Math.max(call.since, after) + limits.lockIdleMs);
-  }
-  wait?.conditions.forEach((condition, i) => {
-    if (condition.kind === 'timer' && !wait.skipped.includes(i)) consider(condition.dueAt);
-  });
-  return next === Number.POSITIVE_INFINITY ? null : next;
 }

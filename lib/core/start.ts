@@ -57,6 +57,7 @@ export function beginRun(turn: Turn, command: StartCommand): void {
     config: { ...plan.config, ...definedOf(command.config) },
     deadlineAt: timeoutMs === null ? null : now + timeoutMs,
     attributes: command.attributes,
+    ...(command.parent && { parent: command.parent }),
   });
   if (first) {
     const notBefore = command.startDelayMs > 0 ? now + command.startDelayMs : null;

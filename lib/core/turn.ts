@@ -4,6 +4,7 @@ import { continueRun } from './continue';
 import type { Effect } from './effect';
 import type { Event, EventBody } from './event';
 import type { FlowState } from './flow-state';
+import { type Tell, tellObligation, tellParents } from './outbox';
 import type { Address } from './payload';
 import type { RunState } from './run-state';
 
@@ -44,15 +45,29 @@ export class Turn {
       for (const id of this.run.ready) this.maybeReady.add(id);
       return;
     }
-    if ('execution' in event) this.noteBefore(event);
+    if (isAboutExecution(event)) this.noteBefore(event);
     apply(this.run, event);
-    if ('execution' in event) this.noteAfter(event);
+    if (isAboutExecution(event)) this.noteAfter(event);
+    if (event.kind === 'FlowClosed' && event.nextRunId === undefined) this.noteClosed();
     if (event.kind === 'MessagePublished') this.arrivedOn.add(event.address);
     if ('staged' in event) for (const [address] of event.staged.publishes) this.arrivedOn.add(address);
   }
 
+  /** Sends a message to another flow once this turn is saved. */
+  tell(tell: Tell | undefined): void {
+    if (tell) this.effects.push({ kind: 'tell', ...tell });
+  }
+
   answer(value: unknown): void {
     this.effects.push({ kind: 'answer', value });
+  }
+
+  /** The run has closed: its parents hear of it, and what it owes its children stays with the flowId. */
+  private noteClosed(): void {
+    for (const tell of tellParents(this.run)) this.tell(tell);
+    this.flow.inherit(this.run);
+    for (const obligation of this.flow.obligations.values())
+      this.tell(tellObligation(this.flow.head.flowId, obligation));
   }
 
   private noteBefore(event: Event & { execution: string }): void {
@@ -72,4 +87,8 @@ export class Turn {
     if (execution?.call?.state === 'locked') this.wantingLocks.add(execution.id);
     if (execution?.call?.state === 'ready') this.maybeReady.add(execution.id);
   }
+}
+
+function isAboutExecution(event: Event): event is Event & { execution: string } {
+  return 'execution' in event && typeof event.execution === 'string' && event.kind !== 'ChildRequested';
 }

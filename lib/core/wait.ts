@@ -3,6 +3,7 @@ import { routeDefinition } from './failure-route';
 import type { Address } from './payload';
 import type { RunState } from './run-state';
 import { callTerms, claimsForExecute } from './step';
+import { keysToStop, stopWithWait } from './subflow';
 import type { Turn } from './turn';
 
 /** Moves every wait on to `execute` that something in this turn may have satisfied. True if one was. */
@@ -44,6 +45,7 @@ function win(turn: Turn, execution: Execution, candidate: number, taken: Taken):
     routeDefinition(turn, execution, 'waitFor', claims);
     return true;
   }
+  const { wait } = execution;
   turn.emit({
     kind: 'WaitSatisfied',
     execution: execution.id,
@@ -52,6 +54,9 @@ function win(turn: Turn, execution: Execution, candidate: number, taken: Taken):
     fired: taken.fired,
     call: callTerms(turn, execution, 'execute', claims),
   });
+  const won = wait!.candidates[candidate]!;
+  const lost = wait!.conditions.filter((_, i) => !won.includes(i));
+  stopWithWait(turn, keysToStop(lost));
   return true;
 }
 
@@ -63,6 +68,8 @@ function evaluate(run: RunState, wait: WaitState, candidate: readonly number[], 
     if (condition.kind === 'timer') {
       if (condition.dueAt > now && !wait.skipped.includes(index)) return undefined;
       taken.fired.push(index);
+    } else if (condition.kind === 'subFlow') {
+      if (run.children.get(condition.key)?.state !== 'closed') return undefined;
     } else {
       const others = perChannel.get(condition.address);
       if (others) others.push({ index, condition });

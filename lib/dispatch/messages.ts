@@ -2,6 +2,7 @@ import type {
   CallCommand,
   CallResultCommand,
   CallTask,
+  FlowMessage,
   PublishCommand,
   ResultCommand,
   SkipTimerCommand,
@@ -18,7 +19,14 @@ import type { AnyHint, Dispatch, Inbox } from '../ports';
 import type { Failure } from '../values';
 
 /** What the owner of a shard receives. */
-export type ToShard = Request | CallRequest | Read | Claim | Result | CallResult | Beat | Introduce | Leave;
+/** A message of another flow (U). */
+export interface FlowTell {
+  readonly kind: 'tell';
+  readonly flowId: string;
+  readonly command: FlowMessage;
+}
+
+export type ToShard = FlowTell | Request | CallRequest | Read | Claim | Result | CallResult | Beat | Introduce | Leave;
 
 export type ClientCommand =
   | StartCommand

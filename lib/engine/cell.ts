@@ -3,6 +3,7 @@ import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
 import { Document } from '../store/document';
 import { keys } from '../store/keys';
+import { encodeRecord } from '../values';
 import { RunRecord } from './run-record';
 
 /** One flowId in its owner's memory: its state, and the records it is stored in. */
@@ -12,6 +13,7 @@ export class Cell {
   syncResultIn = 0;
   private readonly document: Document<FlowHead>;
   private savedHead: FlowHead | undefined;
+  private savedOwing = false;
   private current: RunRecord | undefined;
   /** Runs that a new one replaced in this very write. */
   private replaced: RunRecord[] = [];
@@ -19,8 +21,8 @@ export class Cell {
   private constructor(readonly flow: FlowState) {
     const { flowId } = flow.head;
     this.document = new Document(
-      { head: keys.flow(flowId), row: (_, key) => keys.flowRow(flowId, key), rows: keys.flowRows(flowId) },
-      { ids: flow.ids },
+      { head: keys.flow(flowId), row: (table, key) => keys.flowRow(flowId, table, key), rows: keys.flowRows(flowId) },
+      { ids: flow.ids, obligations: flow.obligations },
     );
   }
 
@@ -31,6 +33,7 @@ export class Cell {
     if (!head) return cell;
     cell.flow.head = head;
     cell.savedHead = head;
+    cell.savedOwing = cell.flow.obligations.size > 0;
     if (head.runId === null) return cell;
     cell.current = await RunRecord.load(store, head.runId);
     if (!cell.current) {
@@ -65,20 +68,31 @@ export class Cell {
     const { flow } = this;
     if (flow.head.runId !== null && flow.head.runId !== runId) return undefined;
     if (flow.run?.isOpen) return undefined;
+    // A closed child is kept until its parents have saved its outcome (U5).
+    if (flow.run?.isOwing || flow.obligations.size > 0) return now + 60_000;
     flow.run = undefined;
     flow.head = { ...flow.head, runId: null };
     this.current = undefined;
     return flow.forgetIds(now);
   }
 
-  /** See `RunRecord.wakeAt`. */
+  /** See `RunRecord.wakeAt`; what closed runs owe their children also keeps it in memory. */
   wakeAt(): number | undefined {
-    return this.current?.wakeAt();
+    return this.flow.obligations.size > 0 ? 0 : this.current?.wakeAt();
+  }
+
+  private saveObligationWake(batch: Map<string, Uint8Array | undefined>): void {
+    const owes = this.flow.obligations.size > 0;
+    if (owes === this.savedOwing) return;
+    const { flowId } = this.flow.head;
+    batch.set(keys.wake(0, `~${flowId}`), owes ? encodeRecord(flowId) : undefined);
+    this.savedOwing = owes;
   }
 
   /** Puts everything that changed since the last save into a batch. */
   save(batch: Map<string, Uint8Array | undefined>): void {
-    if (this.flow.head !== this.savedHead || this.flow.ids.isDirty) {
+    this.saveObligationWake(batch);
+    if (this.flow.head !== this.savedHead || this.flow.ids.isDirty || this.flow.obligations.isDirty) {
       if (this.flow.isEmpty) this.document.remove(batch);
       else this.document.save(this.flow.head, batch);
       this.savedHead = this.flow.head;

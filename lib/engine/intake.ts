@@ -44,6 +44,10 @@ export class Intake {
         return this.takeRequest(message);
       case 'claim':
         return this.takeClaim(message);
+      case 'tell':
+        // One made with a plan that is not known here yet is repeated.
+        if ('plan' in message.command && !this.parts.plans.has(message.command.plan)) return;
+        return this.parts.run(message.flowId, message.command);
       case 'call':
         return this.takeCall(message);
       case 'callResult':

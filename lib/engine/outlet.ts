@@ -1,4 +1,4 @@
-import type { Hint, HoldfastDispatch, ToProcess } from '../dispatch';
+import type { Hint, HoldfastDispatch, ToProcess, ToShard } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Lease, Offers, Origin } from '../ports';
 
@@ -18,6 +18,11 @@ export class Outlet {
 
   post(process: string, message: ToProcess): void {
     if (this.mayActAs('tell')) this.dispatch.post(process, message, this.origin);
+  }
+
+  /** Sends a message to another shard; what is lost is sent again by whoever waits for its answer. */
+  send(shard: number, message: ToShard): Promise<void> {
+    return this.mayActAs('tell') ? this.dispatch.send(shard, message) : Promise.resolve();
   }
 
   offer(hint: Hint): void {

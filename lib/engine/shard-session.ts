@@ -17,6 +17,7 @@ import { Reads } from './reads';
 import { ShardClock } from './shard-clock';
 import type { ShardOwnerParts } from './shard-owner';
 import { Tasks } from './tasks';
+import { Tells } from './tells';
 import { Wakes } from './wakes';
 import type { Watchers } from './watchers';
 import { wireError } from './wire-error';
@@ -48,6 +49,7 @@ export class ShardSession {
   private readonly tasks: Tasks;
   private readonly calls: Calls;
   private readonly garbage: Garbage;
+  private readonly tells: Tells;
   private readonly deferred = new Deferred();
   private readonly outlet: Outlet;
   private readonly intake: Intake;
@@ -79,6 +81,7 @@ export class ShardSession {
     });
     const { cells, plans, pipeline, outlet } = this;
     this.reads = new Reads(store, cells, pipeline, watchers, (read, value) => this.answer(read, value));
+    this.tells = new Tells(cells, pipeline, this.outlet, parts);
     this.garbage = new Garbage(store, clock, time, cells, pipeline, (error) => hooks.failed(error));
     const shared = {
       epoch: store.epoch,
@@ -153,6 +156,7 @@ export class ShardSession {
     this.tasks.close();
     this.calls.close();
     this.garbage.close();
+    this.tells.close();
     this.outlet.close();
   }
 
@@ -181,6 +185,7 @@ export class ShardSession {
   private takeUp(flowId: string): void {
     const cell = this.cells.get(flowId);
     const run = cell?.flow.run;
+    if (cell) this.tells.takeUp(cell);
     if (!run?.isOpen) return;
     this.tasks.takeUp(cell!, outstanding(run, this.plans.get(run.head.plan)));
     this.wakes.set(flowId, run.due.next());
@@ -235,6 +240,8 @@ export class ShardSession {
         return this.tasks.ready(cell, effect);
       case 'handOut':
         return this.tasks.handOut(cell, effect);
+      case 'tell':
+        return this.tells.send(cell, effect);
       case 'callReady':
         return this.calls.becameReady(cell.flow.head.flowId, effect.requestId);
       case 'handOutCall':

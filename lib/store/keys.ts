@@ -10,7 +10,7 @@ import { prefixRange } from '../ports';
  * | `m/layout` | format and number of shards | when the shard is made | for ever |
  * | `p/<fingerprint>` | a plan | when a process with user code connects | for ever |
  * | `f/<flowId>` | head of a flowId: latest run, remembered ids | start, publish, stop | while a run of it is kept |
- * | `i/<flowId>\0<id>` | a remembered id that has no room in the head | with it | as long as the id is remembered |
+ * | `i/<flowId>\0<table>/<key>` | a remembered id, or a debt to a child, that has no room in the head | with it | as long as the id is remembered |
  * | `r/<runId>` | head of a run: scalars and small rows | each change of the run | until its retention is over |
  * | `t/<runId>/<table>/<key>` | a row that has no room in the head | when it changes | as long as the row |
  * | `h/<runId>/<number>` | a chunk of history, named by its first event | each change of the run | until its retention is over |
@@ -23,7 +23,7 @@ export const keys = {
   plan: (fingerprint: string) => `p/${fingerprint}`,
   plans: prefixRange('p/'),
   flow: (flowId: string) => `f/${flowId}`,
-  flowRow: (flowId: string, key: string) => `i/${flowId}\u0000${key}`,
+  flowRow: (flowId: string, table: string, key: string) => `i/${flowId}\u0000${table}/${key}`,
   flowRows: (flowId: string): KeyRange => prefixRange(`i/${flowId}\u0000`),
   run: (runId: string) => `r/${runId}`,
   runRow: (runId: string, table: string, key: string) => `t/${runId}/${table}/${key}`,

@@ -1,9 +1,10 @@
-import { type AnyStep, type Invocation, Movement, type RpcContext } from '../authoring';
-import type { CompiledFlow } from '../compiler';
+import { type AnyStep, type Invocation, Movement, type RpcContext, type SubFlowOptions } from '../authoring';
+import type { Compiled, CompiledFlow } from '../compiler';
 import type { CallAnswered, CallTask, MovementRequest } from '../core';
 import type { Class, Logger } from '../ports';
 import { checkId } from '../values';
 import { type CallScope, refuseReadOnly } from './call-scope';
+import { ChildRequests } from './child-requests';
 import { lowerMovement, stepName } from './lower-result';
 import { TaskAttributes } from './task-attributes';
 import { TaskChannels } from './task-channels';
@@ -16,6 +17,8 @@ export class CallInvocation implements Invocation {
   readonly attributes: TaskAttributes;
   readonly channels: TaskChannels;
   readonly context: RpcContext;
+  private readonly scope: CallScope;
+  private readonly children: ChildRequests;
   private readonly movements: MovementRequest[] = [];
   private readonly cancels = new Set<string>();
   private readonly deleted: string[] = [];
@@ -23,6 +26,7 @@ export class CallInvocation implements Invocation {
   constructor(
     task: CallTask,
     private readonly flow: CompiledFlow,
+    compiled: Compiled,
     what: { readonly readOnly: boolean; readonly signal: AbortSignal; readonly logger: Logger },
   ) {
     this.label = `${task.flowId} ${task.rpc}`;
@@ -33,6 +37,9 @@ export class CallInvocation implements Invocation {
       label: `${owner}.${task.rpc}`,
       ...{ owner, attributes, channels, locks: task.locks, readOnly: what.readOnly },
     };
+    this.scope = scope;
+    const { flowId, chainId, requestId } = task;
+    this.children = new ChildRequests({ flowId, chainId, call: `${task.rpc}.${requestId}` }, compiled);
     this.attributes = new TaskAttributes(scope, flow, task.attributes);
     this.channels = new TaskChannels(scope, flow, task.channels);
     this.context = Object.freeze({
@@ -54,6 +61,11 @@ export class CallInvocation implements Invocation {
     }) as unknown as RpcContext;
   }
 
+  startSubFlow(type: Class, input: unknown, options: SubFlowOptions): string {
+    refuseReadOnly(this.scope, 'the start of a SubFlow');
+    return this.children.start(type, input, options);
+  }
+
   staged(): Omit<CallAnswered, 'kind' | 'answer'> {
     return {
       staged: {
@@ -61,6 +73,7 @@ export class CallInvocation implements Invocation {
         publishes: this.channels.publishes(),
         locals: {},
         recorded: [],
+        children: this.children.all(),
       },
       movements: this.movements,
       cancels: [...this.cancels],

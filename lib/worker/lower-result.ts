@@ -25,25 +25,41 @@ import {
 import { HoldfastError } from '../errors';
 import type { Class } from '../ports';
 import { encode, toFailure } from '../values';
+import type { ChildRequests } from './child-requests';
 
 /** What `waitFor` returned, by names. Throws `DEFINITION` for anything that is not a Wait (S8). */
-export function lowerWait(returned: unknown, task: Task, flow: CompiledFlow): Omit<Waited, 'staged'> {
+export function lowerWait(
+  returned: unknown,
+  task: Task,
+  flow: CompiledFlow,
+  children: ChildRequests,
+): Omit<Waited, 'staged'> {
   if (!isWait(returned)) {
     throw wrongReturn(task, 'waitFor', returned, 'a Wait: until(…), anyOf(…), allOf(…) or anyCombinationOf(…)');
   }
   return {
     kind: 'waited',
-    conditions: returned.conditions.map((condition) => lowerCondition(condition, task, flow)),
+    conditions: returned.conditions.map((condition, i) => lowerCondition(condition, i, task, flow, children)),
     candidates: returned.candidates,
   };
 }
 
-function lowerCondition(condition: Condition, task: Task, flow: CompiledFlow): ConditionRequest {
+function lowerCondition(
+  condition: Condition,
+  index: number,
+  task: Task,
+  flow: CompiledFlow,
+  children: ChildRequests,
+): ConditionRequest {
   const id = condition.id ?? null;
   if (condition.kind === 'timer') {
     return 'afterMs' in condition
       ? { kind: 'timer', id, afterMs: condition.afterMs }
       : { kind: 'timer', id, atMs: condition.atMs };
+  }
+  if (condition.kind === 'subFlow') {
+    const { flow: type, input, options, cancelWithWait } = condition;
+    return { kind: 'subFlow', id, child: children.ofCondition(index, type, input, options), cancelWithWait };
   }
   const { key, min, max } = condition;
   return { kind: 'channel', id, address: addressOf(channelName(condition.type, task, flow), key), min, max };

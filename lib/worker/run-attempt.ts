@@ -1,5 +1,5 @@
 import { RetryAfter, runInvocation } from '../authoring';
-import type { CompiledFlow } from '../compiler';
+import type { Compiled, CompiledFlow } from '../compiler';
 import type { Outcome, Task } from '../core';
 import { HoldfastError } from '../errors';
 import { timeoutStep } from '../plan';
@@ -14,6 +14,7 @@ interface StepHandler {
 }
 
 export interface AttemptParts {
+  readonly compiled: Compiled;
   readonly resolver: HandlerResolver;
   readonly signal: AbortSignal;
   readonly logger: Logger;
@@ -24,7 +25,7 @@ export interface AttemptParts {
 export async function runAttempt(task: Task, flow: CompiledFlow, parts: AttemptParts): Promise<Outcome> {
   let invocation: StepInvocation | undefined;
   try {
-    invocation = new StepInvocation(task, flow, parts.signal, parts.logger, parts.onHeartbeat);
+    invocation = new StepInvocation(task, flow, parts.signal, parts.logger, parts.compiled, parts.onHeartbeat);
     const resolved = await parts.resolver.resolve(flow.stepType(task.step)!);
     try {
       return await call(task, flow, invocation, resolved.handler as StepHandler);
@@ -55,7 +56,8 @@ async function call(
   );
   // From here on nothing more can be staged (A6).
   invocation.ended = true;
-  if (task.method === 'waitFor') return { ...lowerWait(returned, task, flow), staged: invocation.staged() };
+  if (task.method === 'waitFor')
+    return { ...lowerWait(returned, task, flow, invocation.children), staged: invocation.staged() };
   return { kind: 'decided', staged: invocation.staged(), decision: lowerDecision(returned, task, flow) };
 }
 

@@ -1,5 +1,5 @@
 import { runInvocation } from '../authoring';
-import type { CompiledFlow } from '../compiler';
+import type { Compiled, CompiledFlow } from '../compiler';
 import type { CallOutcome, CallTask } from '../core';
 import { HoldfastError } from '../errors';
 import type { HandlerResolver, Logger } from '../ports';
@@ -9,6 +9,7 @@ import { CallInvocation } from './call-invocation';
 type Handler = Record<string, (...args: unknown[]) => unknown>;
 
 export interface CallParts {
+  readonly compiled: Compiled;
   readonly resolver: HandlerResolver;
   readonly signal: AbortSignal;
   readonly logger: Logger;
@@ -26,7 +27,7 @@ export async function runCall(task: CallTask, flow: CompiledFlow, parts: CallPar
         const rejected = await validate(task, flow, parts, () => handler[validator]!(...args));
         if (rejected) return rejected;
       }
-      const invocation = new CallInvocation(task, flow, { ...parts, readOnly: task.kind === 'query' });
+      const invocation = new CallInvocation(task, flow, parts.compiled, { ...parts, readOnly: task.kind === 'query' });
       const given = contextAt === undefined ? args : [...upTo(args, contextAt), invocation.context];
       const returned = await within(invocation, () => handler[method]!(...given));
       const answer = encode(returned, `answer of ${task.rpc}`);
@@ -52,7 +53,7 @@ async function validate(
   run: () => unknown,
 ): Promise<CallOutcome | undefined> {
   try {
-    await within(new CallInvocation(task, flow, { ...parts, readOnly: true }), run);
+    await within(new CallInvocation(task, flow, parts.compiled, { ...parts, readOnly: true }), run);
     return undefined;
   } catch (error) {
     if (error instanceof HoldfastError && error.kind === 'definition') throw error;

@@ -1,9 +1,10 @@
-import type { Invocation, Locals, StepContext } from '../authoring';
-import type { CompiledFlow } from '../compiler';
+import type { Invocation, Locals, StepContext, SubFlowOptions, SubFlowOutcome } from '../authoring';
+import type { Compiled, CompiledFlow } from '../compiler';
 import { type Payload, type Staged, type Task } from '../core';
 import { HoldfastError } from '../errors';
-import type { Logger } from '../ports';
-import { decode, encode } from '../values';
+import type { Class, Logger } from '../ports';
+import { decode, encode, fromFailure } from '../values';
+import { ChildRequests } from './child-requests';
 import { TaskAttributes } from './task-attributes';
 import { TaskChannels } from './task-channels';
 
@@ -13,6 +14,7 @@ export class StepInvocation implements Invocation {
   ended = false;
   readonly attributes: TaskAttributes;
   readonly channels: TaskChannels;
+  readonly children: ChildRequests;
   readonly context: StepContext;
   /** Value of the latest heartbeat of this attempt. */
   heartbeat: { readonly value: Payload | null } | undefined;
@@ -24,11 +26,13 @@ export class StepInvocation implements Invocation {
     flow: CompiledFlow,
     signal: AbortSignal,
     logger: Logger,
+    compiled: Compiled,
     private readonly onHeartbeat: (value: Payload | null) => void = () => {},
   ) {
     this.label = `${task.flowId} ${task.execution}.${task.method}`;
     const { attributes, channels } = flow.plan.steps[task.step]!;
     const label = `${task.execution}.${task.method}`;
+    this.children = new ChildRequests({ flowId: task.flowId, chainId: task.chainId, call: label }, compiled);
     const scope = { label, owner: task.step, attributes, channels, locks: task.locks, readOnly: false };
     this.attributes = new TaskAttributes(scope, flow, task.attributes);
     this.channels = new TaskChannels(scope, flow, task.channels, task.received);
@@ -47,9 +51,15 @@ export class StepInvocation implements Invocation {
       lastHeartbeat: task.lastHeartbeat === null ? undefined : decode(task.lastHeartbeat),
       logger,
       fired: (id?: string) => (id === undefined ? task.fired.length > 0 : task.fired.includes(id)),
+      subFlow: (id?: string) => subFlowOutcome(task, id),
+      parent: task.parent ?? undefined,
       heartbeat: (value?: unknown) => this.beat(value),
       recordEvent: (name: string, data?: unknown) => this.recordEvent(name, data),
     });
+  }
+
+  startSubFlow(type: Class, input: unknown, options: SubFlowOptions): string {
+    return this.children.start(type, input, options);
   }
 
   staged(): Staged {
@@ -58,6 +68,7 @@ export class StepInvocation implements Invocation {
       publishes: this.channels.publishes(),
       locals: Object.fromEntries(this.locals),
       recorded: this.recorded,
+      children: this.children.all(),
     };
   }
 
@@ -106,4 +117,13 @@ export class StepInvocation implements Invocation {
       { where: this.label },
     );
   }
+}
+
+function subFlowOutcome(task: Task, id: string | undefined): SubFlowOutcome<never> | undefined {
+  const found = task.subFlows.find(([of]) => id === undefined || of === id);
+  if (!found) return undefined;
+  const [, flowId, { status, failure, outputs }] = found;
+  const values = outputs.map(([, value]) => decode(value));
+  const output = (values.length === 1 ? values[0] : undefined) as never;
+  return { flowId, status, output, outputs: values, error: failure ? fromFailure(failure) : undefined };
 }

@@ -228,7 +228,7 @@ export class Worker {
     const { compiled, resolver, logger } = this.parts;
     const { signal } = inHand.abort;
     const outcome = await runAttempt(task, compiled.flows.get(task.flow)!, {
-      ...{ resolver, signal, logger },
+      ...{ compiled, resolver, signal, logger },
       onHeartbeat: (value) => {
         inHand.unsentValue = { value };
         inHand.lastValue = { value };
@@ -251,7 +251,7 @@ export class Worker {
   private async runCall(inHand: InHand, task: CallTask): Promise<void> {
     const { compiled, resolver, logger } = this.parts;
     const { flowId, requestId, flow } = task;
-    const parts = { resolver, signal: inHand.abort.signal, logger };
+    const parts = { compiled, resolver, signal: inHand.abort.signal, logger };
     const outcome: CallOutcome = await runCall(task, compiled.flows.get(flow)!, parts);
     const command = { kind: 'callResult', requestId, outcome, ...this.stamp(inHand, flow) } as const;
     inHand.result = { kind: 'callResult', flowId, command };

@@ -1,0 +1,52 @@
+import type { ChildRow } from './child';
+import type { RunState } from './run-state';
+import type { ChildRequested, SubFlowEvent } from './subflow-event';
+
+/** The part of `apply` that is about SubFlows and parents. */
+export function applySubFlow(run: RunState, event: SubFlowEvent): void {
+  switch (event.kind) {
+    case 'ChildRequested':
+      return request(run, event);
+    case 'ChildStopAsked':
+      return change(run, event.key, { stop: event.how });
+    case 'ChildStarted': {
+      const { key, runId, attached } = event;
+      run.dropKept(run.children.get(key)!.input);
+      return change(run, key, { state: 'started', input: null, runId, attached });
+    }
+    case 'ChildClosed': {
+      const { key, outcome } = event;
+      const { input, runId } = run.children.get(key)!;
+      run.dropKept(input);
+      return change(run, key, { state: 'closed', input: null, runId: outcome.runId ?? runId, outcome });
+    }
+    case 'ParentAttached':
+      run.head = { ...run.head, parents: [...run.head.parents, event.parent] };
+      return;
+    case 'OutcomeDelivered': {
+      const parents = run.head.parents.map((link) =>
+        link.chainId === event.chainId && link.key === event.key ? { ...link, told: true } : link,
+      );
+      run.head = { ...run.head, parents };
+    }
+  }
+}
+
+function request(run: RunState, { child, execution }: ChildRequested): void {
+  const { input, ...rest } = child;
+  run.children.set({
+    seq: run.nextSeq(),
+    ...rest,
+    execution,
+    input: input === null ? null : run.keep(input),
+    state: 'starting',
+    runId: null,
+    attached: false,
+    stop: null,
+    outcome: null,
+  });
+}
+
+function change(run: RunState, key: string, fields: Partial<ChildRow>): void {
+  run.children.set({ ...run.children.get(key)!, ...fields });
+}

@@ -1,0 +1,41 @@
+import type { ChildRow } from './child';
+import type { Table } from './table';
+
+/** The SubFlows of a run, as long as something is still to be done for them or their outcome can be read. */
+export class Children {
+  /** Keys of those that have to be told something. */
+  readonly owing = new Set<string>();
+
+  constructor(
+    private readonly rows: Table<ChildRow>,
+    private readonly isOpen: (execution: string) => boolean,
+  ) {
+    for (const child of rows.values()) if (owes(child)) this.owing.add(child.key);
+  }
+
+  get(key: string): ChildRow | undefined {
+    return this.rows.get(key);
+  }
+
+  values(): IterableIterator<ChildRow> {
+    return this.rows.values();
+  }
+
+  set(child: ChildRow): void {
+    this.rows.set(child.key, child);
+    if (owes(child)) this.owing.add(child.key);
+    else this.owing.delete(child.key);
+    this.dropIfDone(child.key);
+  }
+
+  /** Lets go of one that has closed and whose outcome nobody can read any more. */
+  dropIfDone(key: string): void {
+    const child = this.rows.get(key);
+    if (child?.state !== 'closed') return;
+    if (child.execution === null || !this.isOpen(child.execution)) this.rows.delete(key);
+  }
+}
+
+function owes({ state, stop }: ChildRow): boolean {
+  return state === 'starting' || (state === 'started' && stop !== null);
+}
