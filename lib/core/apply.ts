@@ -125,7 +125,7 @@ export function apply(run: RunState, event: Event): void {
       if (event.check) run.head = { ...run.head, closeChecks: [...run.head.closeChecks, event.check] };
       return run.dropExecution(event.execution);
     case 'RpcCompleted':
-      for (const id of event.deleted) run.messages.remove(id);
+      for (const id of event.deleted) run.messages.remove(id, run.head.events);
       return applyStaged(run, event.staged, `rpc/${event.requestId}`, event.rpc, event.at);
     case 'ChildRequested':
     case 'ChildStopAsked':

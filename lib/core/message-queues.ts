@@ -50,16 +50,15 @@ export class MessageQueues {
     if (queue.size === 0) this.queues.delete(address);
   }
 
-  /** Deletes an unread message by its id; false if there is none. */
-  remove(id: string): boolean {
+  /** Deletes an unread message by its id, at event `deletedAt`; one that is not there is passed over. */
+  remove(id: string, deletedAt: number): void {
     const key = this.keyOfUnread(id);
-    if (key === undefined) return false;
+    if (key === undefined) return;
     this.consume(key);
-    this.rows.delete(key);
-    return true;
+    this.retire(key, deletedAt);
   }
 
-  keyOfUnread(id: string): string | undefined {
+  private keyOfUnread(id: string): string | undefined {
     for (const queue of this.queues.values()) for (const key of queue) if (this.rows.get(key)!.id === id) return key;
     return undefined;
   }

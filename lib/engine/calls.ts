@@ -1,5 +1,6 @@
 import { type CallAnswerEffect, type Command, DueQueue, type HandOutCallEffect, limits } from '../core';
 import type { CallHint, CallRequest, Claim, ToProcess } from '../dispatch';
+import { HoldfastError } from '../errors';
 import type { Cancel } from '../ports';
 import { fromFailure } from '../values';
 import type { Cell } from './cell';
@@ -12,6 +13,7 @@ import type { WritePipeline } from './write-pipeline';
 interface Waiting {
   readonly flowId: string;
   readonly requestId: string;
+  readonly digest: string;
   readonly flow: string;
   readonly rpc: string;
   /** Everybody who asked with this id. */
@@ -66,14 +68,18 @@ export class Calls {
     const { flowId, command } = request;
     const key = keyOf(flowId, command.requestId);
     const known = this.waiting.get(key);
+    if (known && known.digest !== command.digest) {
+      const message = `The id ${JSON.stringify(command.requestId)} is that of another call, which is not answered yet.`;
+      return this.parts.answer(request, new HoldfastError('ID_CONFLICT', message, { where: flowId }));
+    }
     if (known) {
       if (!known.requests.some(({ id, replyTo }) => id === request.id && replyTo === request.replyTo)) {
         known.requests.push(request);
       }
       return;
     }
-    const { rpc, flow } = command;
-    this.waiting.set(key, { flowId, requestId: command.requestId, flow, rpc, requests: [request], issue: 0 });
+    const { rpc, flow, requestId, digest } = command;
+    this.waiting.set(key, { flowId, requestId, digest, flow, rpc, requests: [request], issue: 0 });
     this.due.set(key, this.now() + request.deadlineMs);
     this.parts.run(flowId, command, (answer) => this.end(key, answer));
     this.arm();
