@@ -9,10 +9,12 @@ import type {
   CallStartCommand,
   StartAndCallCommand,
 } from './command';
+import { checkFlow } from './declared';
 import type { LockClaim } from './execution';
 import { FlowState } from './flow-state';
 import { limits } from './limits';
 import { claimsOf } from './lock';
+import { lookAtAll } from './look-at-all';
 import { callHolder, hasStartedCalls, type OpenCall } from './open-call';
 import type { RunState } from './run-state';
 import { bytesOfStaged, checkBytes, checkStaged } from './staged';
@@ -30,6 +32,7 @@ export function call(turn: Turn, command: CallCommand): void {
       where: head.flowId,
     });
   }
+  checkFlow(turn.plan, run);
   // A repeat of a call that is still open joins it.
   if (run.calls.has(command.requestId)) return;
   if (declared.kind === 'rpc' && !run.isTaking) throw closedError(run);
@@ -207,22 +210,15 @@ function endCall(turn: Turn, open: OpenCall): void {
 
 /** What was held back during the window is looked at now. */
 function endWindow(turn: Turn): void {
-  const { run } = turn;
-  run.window = null;
-  for (const { id, wait, call } of run.executions.values()) {
-    if (wait) turn.waitsToTry.add(id);
-    if (call?.state === 'locked') turn.wantingLocks.add(id);
-    if (call?.state === 'ready') turn.maybeReady.add(id);
-  }
-  for (const open of run.calls.values()) {
-    if (open.state === 'locked') turn.wantingLocks.add(callHolder(open.requestId));
-  }
+  turn.run.window = null;
+  lookAtAll(turn);
 }
 
 /** Refuses every call of an RPC that had not started when the run closed. */
 export function refuseUnstarted(turn: Turn): void {
   for (const open of [...turn.run.calls.values()]) {
-    if (open.kind === 'query') continue;
+    // What had started is finished first, unless the run has closed at once (R9).
+    if (open.kind === 'query' || (open.state === 'started' && turn.run.isOpen)) continue;
     endCall(turn, open);
     turn.effects.push({ kind: 'callAnswer', requestId: open.requestId, error: closedError(turn.run) });
   }
@@ -239,7 +235,7 @@ function closedError(run: RunState): HoldfastError {
 }
 
 function declaredRpc({ plan }: Turn, rpc: string): RpcPlan {
-  const declared = plan.rpcs[rpc];
+  const declared = Object.hasOwn(plan.rpcs, rpc) ? plan.rpcs[rpc] : undefined;
   if (declared) return declared;
   throw new HoldfastError('DEFINITION', `The Flow ${plan.name} has no RPC or Query ${rpc}.`, { where: plan.name });
 }

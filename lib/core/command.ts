@@ -185,6 +185,8 @@ export interface Returned {
 /** Time has come for something in this run. */
 export interface DueCommand {
   readonly kind: 'due';
+  /** Look at everything that waits, after a take-over: the former owner may have had to put it off (R7). */
+  readonly all?: boolean;
 }
 
 /** The history has reached its limit (N3). */

@@ -61,7 +61,7 @@ function act(turn: Turn, command: Command): void {
     case 'result':
       return result(turn, command);
     case 'due':
-      return due(turn);
+      return due(turn, command);
     case 'roll':
       if (turn.flow.run?.isOpen) turn.emit({ kind: 'HistoryRolled' });
       return;

@@ -1,6 +1,17 @@
 import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
 import { type Address, keyOf, nameOf } from './payload';
+import type { RunState } from './run-state';
+
+/** Throws a definition error unless the run is one of the plan's Flow, under its name or an earlier one (V3). */
+export function checkFlow(plan: FlowPlan, run: RunState | undefined): void {
+  if (!run || run.head.flow === plan.name || plan.aliases.includes(run.head.flow)) return;
+  const flowId = JSON.stringify(run.head.flowId);
+  throw new HoldfastError('DEFINITION', `${flowId} is a run of ${run.head.flow}, not of ${plan.name}.`, {
+    where: run.head.flowId,
+    fix: `Name ${run.head.flow}, or use another flowId.`,
+  });
+}
 
 /** Throws a definition error unless the Flow declares the Attribute, and with or without entries as the address says. */
 export function checkAttribute(plan: FlowPlan, address: Address): void {

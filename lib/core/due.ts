@@ -1,10 +1,11 @@
 import { timeoutStep } from '../plan';
 import { callsAgain } from './call';
 import { closeRun, failRun } from './close';
-import type { HeartbeatCommand, WorkerGoneCommand } from './command';
+import type { DueCommand, HeartbeatCommand, WorkerGoneCommand } from './command';
 import type { Execution } from './execution';
 import { failAttempt } from './failure-route';
 import { limits } from './limits';
+import { lookAtAll } from './look-at-all';
 import { methodPlan } from './policy';
 import { deadlineKey } from './run-state';
 import { readyEffect, scheduleStep, startByOf } from './step';
@@ -12,9 +13,10 @@ import type { Turn } from './turn';
 import { tryWait } from './wait';
 
 /** Does what has become due: timers, ends of back-off and delay, attempts and queue times that ran out, idle locks. */
-export function due(turn: Turn): void {
+export function due(turn: Turn, { all }: DueCommand): void {
   const run = turn.flow.run;
   if (!run?.isOpen) return;
+  if (all) lookAtAll(turn);
   for (const id of run.due.takeDue(turn.now)) {
     if (!run.isOpen) return;
     if (id === deadlineKey) {

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../errors';
 import type { PublishCommand, StartAndPublishCommand } from './command';
-import { checkChannel } from './declared';
+import { checkChannel, checkFlow } from './declared';
 import { limits } from './limits';
 import { checkRepeat } from './repeat';
 import { checkBytes } from './staged';
@@ -47,6 +47,7 @@ function checkOpen({ flow, plan }: Turn, fresh: Messages): void {
       { where: flow.head.flowId },
     );
   }
+  checkFlow(plan, run);
   for (const { address } of fresh) checkChannel(plan, address);
   checkBytes(
     fresh.map(({ value }) => value),

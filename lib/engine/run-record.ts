@@ -43,7 +43,8 @@ export class RunRecord {
   /** When the run needs a look: 0 if it must be in memory all the time, undefined for never by itself. */
   wakeAt(): number | undefined {
     const { run } = this;
-    if (run.isOwing) return 0;
+    // In a transactional window things are put off that the next owner has to look at (R7).
+    if (run.isOwing || run.window !== null) return 0;
     if (!run.isOpen) return undefined;
     if (run.ready.size > 0 || run.running.size > 0) return 0;
     return run.due.next() ?? undefined;

@@ -187,6 +187,8 @@ export class ShardSession {
     const run = cell?.flow.run;
     if (cell) this.tells.takeUp(cell);
     if (!run?.isOpen) return;
+    this.run(flowId, { kind: 'due', all: true });
+    if (!run.isOpen) return;
     this.tasks.takeUp(cell!, outstanding(run, this.plans.get(run.head.plan)));
     this.wakes.set(flowId, run.due.next());
   }
