@@ -212,6 +212,21 @@ describeOnEveryStack('Durability', (stack) => {
     await system.client.result(DefaultFlow, flowId);
   });
 
+  it('[P2] SYNC: ASYNC work that follows a SYNC result waits for that to be durable, too', async () => {
+    const flowId = fresh('gated');
+    await system.client.start(AsyncFlow, flowId);
+    gate.open(`${flowId} One`);
+    await eventually(() => gate.arrived(`${flowId} Two`) === 1);
+    const dam = new Dam(system);
+    gate.open(`${flowId} Two`);
+    await eventually(() => dam.reached);
+    await quiet();
+    assert.deepEqual(log.of(flowId), ['One', 'Two']);
+    dam.open();
+    gate.open(`${flowId} Three`);
+    await system.client.result(AsyncFlow, flowId);
+  });
+
   it('[P2] a SYNC start is never durable before the ASYNC results that led to it', async () => {
     const flowId = fresh('gated');
     await system.client.start(AsyncFlow, flowId);
