@@ -1,5 +1,5 @@
 import type { RunContinued } from './event';
-import { callHolder } from './open-call';
+import { LockTable } from './lock-table';
 import { nameOf } from './payload';
 import { emptyTables, RunState } from './run-state';
 
@@ -39,18 +39,15 @@ export function continueRun(old: RunState, event: RunContinued & { readonly at: 
   );
   for (const [token, value] of old.heartbeats) run.heartbeats.set(token, value);
   run.window = old.window;
-  for (const open of old.calls.values()) {
-    run.calls.set(open.requestId, open);
-    const holder = callHolder(open.requestId);
-    if (open.state === 'locked') run.locks.wait(holder, open.locks);
-    else if (open.state !== 'held') run.locks.hold(holder, open.locks);
-  }
-  old.calls.clear();
+  run.calls = old.calls;
+  old.calls = new Map();
+  // As it is, so that RPCs and Steps keep their places among each other (L2).
+  run.locks = old.locks;
+  old.locks = new LockTable();
   if (event.keep !== null) {
     for (const address of [...run.attributes.all()]) {
       if (!event.keep.includes(nameOf(address))) run.writeAttribute(address, null);
     }
   }
-  if (run.head.deadlineAt !== null) run.watchDeadline();
   return run;
 }
