@@ -81,7 +81,6 @@ export function apply(run: RunState, event: Event): void {
         firstAt: run.executions.get(event.execution)!.call!.firstAt ?? event.at,
         snapshot: run.executions.get(event.execution)!.call!.snapshot ?? run.head.events,
         dueAt: event.dueAt,
-        entered: true,
       });
     case 'AttemptFailed':
       if (event.heartbeat !== undefined) keepHeartbeat(run, event.execution, event.heartbeat);
@@ -94,10 +93,11 @@ export function apply(run: RunState, event: Event): void {
         since: event.at,
         dueAt: event.retryAt,
         lastFailure: event.failure,
+        entered: true,
       });
     case 'AttemptReturned': {
       if (event.heartbeat !== undefined) keepHeartbeat(run, event.execution, event.heartbeat);
-      const { attempt } = run.executions.get(event.execution)!.call!;
+      const { attempt, entered } = run.executions.get(event.execution)!.call!;
       return changeCall(run, event.execution, {
         state: 'ready',
         issue: run.nextSeq(),
@@ -106,13 +106,14 @@ export function apply(run: RunState, event: Event): void {
         worker: null,
         since: event.at,
         dueAt: event.startBy,
-        entered: event.entered || attempt > 1,
+        entered: entered || event.entered,
       });
     }
     case 'WaitForCompleted':
       return beginWait(run, event);
     case 'WaitForProceeded': {
       const execution = run.executions.get(event.execution)!;
+      run.dropKept(execution.call?.heartbeat ?? null);
       const call = newCall(run, event.call, event.at);
       return run.setExecution({ ...execution, call, waitFailed: event.failure });
     }

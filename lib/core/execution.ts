@@ -69,7 +69,7 @@ export interface Call {
   readonly lastFailure: Failure | null;
   /** What the latest heartbeat said that is known (X3). */
   readonly heartbeat: Kept | null;
-  /** Whether an attempt can have entered the handler (X9). */
+  /** Whether an attempt that is over can have entered the handler (X9). */
   readonly entered: boolean;
 }
 

@@ -38,8 +38,8 @@ export function failAttempt(turn: Turn, execution: Execution, failed: AttemptFai
     retryAt,
     ...(heartbeat === undefined ? {} : { heartbeat }),
   });
-  if (retryAt === null)
-    route(turn, execution, call.method, call.attempt, failed.failure, failed.failKind, call.entered);
+  const entered = call.entered || call.state === 'running';
+  if (retryAt === null) route(turn, execution, call.method, call.attempt, failed.failure, failed.failKind, entered);
 }
 
 /** A rule of the definition was broken where no attempt is running. */
