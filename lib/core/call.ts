@@ -112,23 +112,23 @@ export function callResult(turn: Turn, command: CallResultCommand): void {
     turn.effects.push({ kind: 'callAnswer', requestId, error, failure: outcome.failure });
     return;
   }
-  const error = open.kind === 'rpc' ? takeAnswer(turn, open, outcome) : undefined;
+  const error = open.kind === 'rpc' || turn.flow.pending ? takeAnswer(turn, open, outcome) : undefined;
   endCall(turn, open);
   turn.effects.push({ kind: 'callAnswer', requestId, ...(error ? { error } : { value: outcome.answer }) });
 }
 
-/** Saves what an RPC did, with the start that depended on it; or says why it cannot be saved. */
+/** Saves what an RPC did, with the start that depended on the call; or says why it cannot be saved. */
 function takeAnswer(turn: Turn, open: OpenCall, outcome: CallAnswered): HoldfastError | undefined {
   const { pending } = turn.flow;
   try {
     if (pending) checkStart(turn, pending.command);
-    checkRpc(turn, open, outcome);
+    if (open.kind === 'rpc') checkRpc(turn, open, outcome);
   } catch (refusal) {
     if (refusal instanceof HoldfastError) return refusal;
     throw refusal;
   }
   if (pending) beginRun(turn, pending.command);
-  apply(turn, open, outcome);
+  if (open.kind === 'rpc') apply(turn, open, outcome);
   return undefined;
 }
 
@@ -184,6 +184,7 @@ export function callsAgain(turn: Turn, worker: string, silentMs: number | null):
   for (const open of [...(standingIn(turn)?.calls.values() ?? [])]) {
     if (open.worker !== worker || open.state !== 'started') continue;
     if (turn.flow.run?.window === open.requestId) endWindow(turn);
+    turn.effects.push({ kind: 'abort', worker, token: open.token!, reason: 'the worker was taken for dead' });
     makeReady(turn, open);
   }
 }

@@ -111,7 +111,7 @@ export class RunState {
   readonly ready = new Set<string>();
   readonly running = new Set<string>();
   readonly locked = new Set<string>();
-  readonly locks = new LockTable();
+  locks = new LockTable();
   readonly due = new DueQueue();
   /** Newest heartbeat value received per token of a running attempt; lost with its owner (X3). */
   readonly heartbeats = new Map<string, Payload | null>();
@@ -149,6 +149,12 @@ export class RunState {
   /** Open and not closing: it takes messages, calls and results. */
   get isTaking(): boolean {
     return this.isOpen && this.head.closing === null;
+  }
+
+  /** It closes when its started RPCs have ended; those end with their owner, so the next one has to look at it. */
+  get isEnding(): boolean {
+    const { closing, closeChecks, completing } = this.head;
+    return this.isOpen && (closing !== null || closeChecks.length > 0 || (completing && this.executions.size === 0));
   }
 
   /** The next number for a row, an issue or a message. */

@@ -46,6 +46,7 @@ export function beginRun(turn: Turn, command: StartCommand): void {
       message: `A new start of ${previous.head.flowId} replaced this run.`,
     });
   }
+  if (previous) refuseCalls(turn, previous);
   const timeoutMs = command.timeoutMs === undefined ? plan.timeoutMs : command.timeoutMs;
   turn.emit({
     kind: 'FlowStarted',
@@ -63,6 +64,16 @@ export function beginRun(turn: Turn, command: StartCommand): void {
     const notBefore = command.startDelayMs > 0 ? now + command.startDelayMs : null;
     scheduleStep(turn, first, { kind: 'start' }, null, notBefore);
   }
+}
+
+/** Who waits for a call of a run that another one replaces is told so. */
+function refuseCalls(turn: Turn, { calls, head }: RunState): void {
+  for (const { requestId, rpc } of calls.values()) {
+    const message = `A new run of ${JSON.stringify(head.flowId)} began before ${rpc} was answered.`;
+    const error = new HoldfastError('FLOW_NOT_ACTIVE', message, { where: head.flowId });
+    turn.effects.push({ kind: 'callAnswer', requestId, error });
+  }
+  calls.clear();
 }
 
 function firstMovement(plan: FlowPlan, command: StartCommand): MovementRequest | null {

@@ -16,6 +16,7 @@ interface Waiting {
   readonly digest: string;
   readonly flow: string;
   readonly rpc: string;
+  readonly deadlineAt: number;
   /** Everybody who asked with this id. */
   readonly requests: CallRequest[];
   /** Grows each time the call becomes ready. */
@@ -79,8 +80,9 @@ export class Calls {
       return;
     }
     const { rpc, flow, requestId, digest } = command;
-    this.waiting.set(key, { flowId, requestId, digest, flow, rpc, requests: [request], issue: 0 });
-    this.due.set(key, this.now() + request.deadlineMs);
+    const deadlineAt = this.now() + request.deadlineMs;
+    this.waiting.set(key, { flowId, requestId, digest, flow, rpc, requests: [request], deadlineAt, issue: 0 });
+    this.due.set(key, deadlineAt);
     this.parts.run(flowId, command, (answer) => this.end(key, answer));
     this.arm();
   }
@@ -231,11 +233,9 @@ export class Calls {
 
   /** A transactional call has a window of its own, which may end before its deadline (R7). */
   private shorten(key: string): void {
-    const windowEnd = this.now() + limits.windowMs;
     const call = this.waiting.get(key);
     if (!call) return;
-    const deadline = this.now() + Math.max(...call.requests.map(({ deadlineMs }) => deadlineMs));
-    this.due.set(key, Math.min(windowEnd, deadline));
+    this.due.set(key, Math.min(this.now() + limits.windowMs, call.deadlineAt));
     this.arm();
   }
 

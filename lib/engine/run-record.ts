@@ -34,6 +34,7 @@ export class RunRecord {
 
   addEvent(event: Event): void {
     this.unsaved.push(event);
+    if (event.kind === 'HistoryRolled') this.historyBytes = 0;
   }
 
   get isDirty(): boolean {
@@ -46,7 +47,7 @@ export class RunRecord {
     // In a transactional window things are put off that the next owner has to look at (R7).
     if (run.isOwing || run.window !== null) return 0;
     if (!run.isOpen) return undefined;
-    if (run.ready.size > 0 || run.running.size > 0) return 0;
+    if (run.ready.size > 0 || run.running.size > 0 || run.isEnding) return 0;
     return run.due.next() ?? undefined;
   }
 
@@ -87,7 +88,6 @@ export class RunRecord {
 
   private saveHistory(batch: Batch): void {
     const { runId, events } = this.run.head;
-    for (const { kind } of this.unsaved) if (kind === 'HistoryRolled') this.historyBytes = 0;
     const chunk = (first: number, part: readonly Event[]) => {
       const bytes = encodeRecord(part);
       if (bytes.length > chunkBytes && part.length > 1) {

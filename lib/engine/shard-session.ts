@@ -199,6 +199,8 @@ export class ShardSession {
     if (blocked) return onAnswer(blocked);
     const cell = this.cells.get(flowId)!;
     if (this.deferred.hold(cell.flow, command, () => this.run(flowId, command, onAnswer))) return;
+    // It was asked for with every event past the limit, and is done once.
+    if (command.kind === 'roll' && !cell.wantsRoll) return;
     const before = cell.flow.head;
     try {
       const { events, effects } = decide(cell.flow, this.planFor(cell, command), command, this.time.now());
@@ -272,6 +274,8 @@ export class ShardSession {
 
   private mayGo(cell: Cell): boolean {
     const { flowId } = cell.flow.head;
+    // Open calls are in memory only.
+    if (cell.flow.pending || (cell.flow.run?.calls.size ?? 0) > 0) return false;
     if (this.watchers.has(flowId) || this.tasks.holds(flowId)) return false;
     return cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable;
   }
