@@ -15,14 +15,15 @@ export function lowerStart(
   input: unknown,
   options: StartOptions = {},
 ): { readonly command: StartCommand; readonly call: CallOptions } {
-  const { requestId, startDelay, timeout, attributes, idReuse, durability, retention, ...call } = options;
+  const { requestId, startDelay, timeout, attributes, idReuse, ...rest } = options;
+  const { durability, historyLimit, retention, ...call } = rest;
   const payload = input === undefined ? null : encode(input, `input of ${flow.plan.name}`);
   const writes = lowerInitial(flow, attributes ?? []);
   const settings = {
     reuse: idReuse ?? 'reject',
     startDelayMs: startDelay === undefined ? 0 : durationMs(startDelay, 'startDelay'),
     ...(timeout !== undefined && { timeoutMs: timeout === null ? null : durationMs(timeout, 'timeout') }),
-    config: lowerConfig({ durability, retention }),
+    config: lowerConfig({ durability, historyLimit, retention }),
   };
   checkReuse(settings.reuse);
   const command: StartCommand = {

@@ -1,4 +1,4 @@
-import type { FlowInput } from '../authoring';
+import type { FlowInput, HistoryLimit } from '../authoring';
 import type { Nothing } from '../authoring/storable';
 import type { IdReuse } from '../core';
 import { HoldfastError } from '../errors';
@@ -11,18 +11,28 @@ import type { RequestOptions } from './settings';
 export interface ConfigOptions {
   /** [the Flow's] (P1) */
   readonly durability?: Durability | undefined;
+  /** Events, or events and bytes [the Flow's] (N3). */
+  readonly historyLimit?: number | HistoryLimit | undefined;
   /** [the Flow's] (N5) */
   readonly retention?: Duration | undefined;
 }
 
-export function lowerConfig({ durability, retention }: ConfigOptions): Partial<FlowConfig> {
+export function lowerConfig({ durability, historyLimit, retention }: ConfigOptions): Partial<FlowConfig> {
   if (durability !== undefined && durability !== 'SYNC' && durability !== 'ASYNC') {
     throw new HoldfastError('INVALID_ARGUMENT', `durability is SYNC or ASYNC, not ${JSON.stringify(durability)}.`);
   }
+  const { events, bytes } = typeof historyLimit === 'number' ? { events: historyLimit } : (historyLimit ?? {});
   return {
     ...(durability && { durability }),
+    ...(events !== undefined && { historyLimitEvents: limitOf('events', events) }),
+    ...(bytes !== undefined && { historyLimitBytes: limitOf('bytes', bytes) }),
     ...(retention !== undefined && { retentionMs: durationMs(retention, 'retention') }),
   };
+}
+
+function limitOf(what: string, limit: number): number {
+  if (Number.isSafeInteger(limit) && limit >= 1) return limit;
+  throw new HoldfastError('INVALID_ARGUMENT', `historyLimit ${what} is a whole number from 1, not ${String(limit)}.`);
 }
 
 export interface StartOptions extends RequestOptions, ConfigOptions {

@@ -49,7 +49,9 @@ export class Reads {
       const { what } = read;
       return what.kind === 'history' ? readHistory(this.store, mine!, what.from, what.limit) : value;
     };
-    this.answerLater(read, load());
+    // The write that ends the run may be under way.
+    this.pipeline.whenDurable(this.cells.get(read.flowId)?.changedIn ?? 0, () => this.answerLater(read, load()));
+    this.pipeline.hurry();
   }
 
   private answerLater(read: Read, value: Promise<unknown>): void {
