@@ -133,11 +133,12 @@ describeOnEveryStack('Locks of RPCs', (stack) => {
     const { flowId, rpc } = await open();
     await held(flowId, rpc, 'a');
     const short = system.client.rpc(BankFlow, flowId, { deadline: '5s' }).add(10);
+    const refused = refuses(short, 'DEADLINE_EXCEEDED', /could not begin/);
     await waiting(flowId, 1);
     const long = rpc.add(100);
     await waiting(flowId, 2);
     await system.advance(5_500);
-    await refuses(short, 'DEADLINE_EXCEEDED', /could not begin/);
+    await refused;
     await waiting(flowId, 1);
     gate.open(`${flowId} a`);
     assert.equal(await long, 101);

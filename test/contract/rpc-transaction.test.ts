@@ -185,13 +185,13 @@ describeOnEveryStack('Transactional RPCs', (stack) => {
 
   it('[R7] the window lasts 5 s at most: the call fails, what it wrote counts no more, and the Flow goes on', async () => {
     const { flowId, rpc } = await open();
-    const moving = rpc.move(10);
+    const refused = refuses(rpc.move(10), 'DEADLINE_EXCEEDED', /move did not end/);
     await eventually(() => gate.arrived(`${flowId} move`) === 1);
     const setting = rpc.set(100);
     await system.client.publish(LedgerFlow, flowId, Wakes, 'meanwhile');
     gate.open(`${flowId} write`);
     await system.advance(5_100);
-    await refuses(moving, 'DEADLINE_EXCEEDED', /move did not end/);
+    await refused;
     await setting;
     await system.client.waitForStep(LedgerFlow, flowId, WaitStep);
     await system.client.waitForStep(LedgerFlow, flowId, WriteStep);

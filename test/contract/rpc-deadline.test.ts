@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { Attribute, DurableAttribute, Flow, Query, Rpc, RpcContext } from '../../index';
+import { eventually } from '../support/eventually';
+import { eventKinds, refuses } from '../support/expect';
+import { fresh, Gate, Log } from '../support/observers';
+import { withProcesses } from '../support/processes';
+
+const gate = new Gate();
+const log = new Log();
+
+@Attribute()
+class Count extends DurableAttribute<number> {}
+
+@Flow()
+class CountFlow {
+  constructor(private readonly count: Count) {}
+
+  @Rpc({ deadline: '20s' })
+  async add(ctx: RpcContext) {
+    log.add(ctx.flowId, 'add');
+    ctx.signal.addEventListener('abort', () => log.add(ctx.flowId, 'aborted'));
+    await gate.pass(`${ctx.flowId} ${log.count(ctx.flowId, 'add')}`);
+    this.count.set((this.count.get() ?? 0) + 1);
+    return this.count.get();
+  }
+
+  @Query({ deadline: '5s' })
+  value() {
+    return this.count.get();
+  }
+}
+
+describe('Deadlines of RPCs', () => {
+  for (const standing of [true, false]) {
+    const title = standing ? 'a worker that is given its work' : 'a worker that looks for its work';
+
+    it(`[R8] with no worker a call fails at its deadline, leaves nothing, and works when one comes: ${title}`, async () => {
+      await using system = await withProcesses([CountFlow]);
+      const flowId = fresh('deadline');
+      await system.client.start(CountFlow, flowId);
+      const rpc = system.client.rpc(CountFlow, flowId);
+      const add = refuses(rpc.add(), 'NO_WORKER', /No worker took add/);
+      const value = refuses(rpc.value(), 'NO_WORKER');
+      const soon = refuses(system.client.rpc(CountFlow, flowId, { deadline: '2s' }).add(), 'NO_WORKER');
+      await system.client.describe(flowId);
+      await system.advance(2_500);
+      await soon;
+      await system.advance(3_000);
+      await value;
+      await system.advance(15_000);
+      await add;
+      assert.deepEqual(await eventKinds(system.client, flowId), ['FlowStarted']);
+      const later = rpc.add();
+      await system.openWorker({ standing });
+      gate.open(`${flowId} 1`);
+      assert.equal(await later, 1);
+    });
+
+    it(`[R8] a handler that outlasts the deadline is aborted, and what it did counts no more: ${title}`, async () => {
+      await using system = await withProcesses([CountFlow]);
+      await system.openWorker({ standing });
+      const flowId = fresh('deadline');
+      await system.client.start(CountFlow, flowId);
+      const rpc = system.client.rpc(CountFlow, flowId);
+      const refused = refuses(rpc.add(), 'DEADLINE_EXCEEDED', /did not end/);
+      await eventually(() => gate.arrived(`${flowId} 1`) === 1);
+      await system.advance(20_500);
+      await refused;
+      await eventually(() => log.of(flowId).includes('aborted'));
+      gate.open(`${flowId} 1`);
+      gate.open(`${flowId} 2`);
+      assert.equal(await rpc.value(), undefined);
+      assert.equal(await rpc.add(), 1);
+    });
+
+    it(`[R6] the call of a worker that is lost is given to another, and applied once: ${title}`, async () => {
+      await using system = await withProcesses([CountFlow]);
+      const first = await system.openWorker({ standing });
+      const flowId = fresh('deadline');
+      await system.client.start(CountFlow, flowId);
+      const answer = system.client.rpc(CountFlow, flowId, { deadline: '60s' }).add();
+      await eventually(() => gate.arrived(`${flowId} 1`) === 1);
+      first.kill();
+      await system.openWorker({ standing });
+      await eventually(async () => {
+        await system.advance(1_000);
+        assert.equal(gate.arrived(`${flowId} 2`), 1);
+      });
+      gate.open(`${flowId} 1`);
+      gate.open(`${flowId} 2`);
+      assert.equal(await answer, 1);
+      assert.equal(await system.client.rpc(CountFlow, flowId).value(), 1);
+      assert.equal(log.count(flowId, 'add'), 2);
+    });
+  }
+
+  it('[X13] calls have slots of their own: what is above them has to wait', async () => {
+    await using system = await withProcesses([CountFlow]);
+    await system.openWorker({ settings: { callSlots: 2 } });
+    const flowIds = [fresh('slots'), fresh('slots'), fresh('slots')];
+    for (const flowId of flowIds) await system.client.start(CountFlow, flowId);
+    const calls = flowIds.map((flowId) => system.client.rpc(CountFlow, flowId).add());
+    const arrived = () => flowIds.filter((flowId) => gate.arrived(`${flowId} 1`) === 1).length;
+    await eventually(() => arrived() === 2);
+    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+    assert.equal(arrived(), 2);
+    for (const flowId of flowIds) gate.open(`${flowId} 1`);
+    assert.deepEqual(await Promise.all(calls), [1, 1, 1]);
+  });
+});
