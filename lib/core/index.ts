@@ -14,6 +14,7 @@ export { limits } from './limits';
 export type { OpenCall } from './open-call';
 export { outboxOf, type Tell } from './outbox';
 export { type Outstanding, outstanding } from './outstanding';
+export { valueAt } from './path';
 export * from './payload';
 export { backoffMs, methodPlan } from './policy';
 export { clientIdPrefix } from './repeat';

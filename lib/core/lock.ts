@@ -3,6 +3,7 @@ import type { LockPlan } from '../plan';
 import { decode } from '../values';
 import type { LockClaim } from './execution';
 import { callHolder, callOfHolder } from './open-call';
+import { valueAt } from './path';
 import { addressOf, type Payload } from './payload';
 import { methodPlan } from './policy';
 import type { Turn } from './turn';
@@ -24,10 +25,7 @@ export function claimsOf(locks: readonly LockPlan[], input: Payload | null, wher
 }
 
 function keyAt(input: unknown, path: string, attribute: string, where: string): string {
-  let value = input;
-  for (const part of path.split('.')) {
-    value = value instanceof Map ? value.get(part) : (value as Record<string, unknown> | null | undefined)?.[part];
-  }
+  const value = valueAt(input, path);
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value);
   throw new HoldfastError(
     'DEFINITION',

@@ -121,6 +121,9 @@ export interface StepHint extends AnyHint {
   readonly issue: number;
   readonly step: string;
   readonly taskQueue: string;
+  /** See `QueuePolicy`. */
+  readonly limitKey?: string;
+  readonly priority?: number;
 }
 
 export interface CallHint extends AnyHint {

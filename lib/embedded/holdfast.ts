@@ -3,7 +3,7 @@ import type { FlowClass } from '../authoring';
 import { Client } from '../client';
 import { compile } from '../compiler';
 import { MemoryDispatch } from '../dispatch/memory-dispatch';
-import { Engine } from '../engine';
+import { Engine, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
 import { InversifyResolver } from '../inversify';
 import type { Clock, HandlerResolver, Logger, StateStore } from '../ports';
 import { openStore } from '../store/open-store';
@@ -28,6 +28,8 @@ export interface HoldfastOptions {
   readonly slots?: number;
   /** How long `close` waits for running Steps [30 s] (X6). */
   readonly grace?: Duration;
+  /** Rate limits, concurrency and priorities of task queues [none] (T1). */
+  readonly taskQueues?: Readonly<Record<string, TaskQueueOptions>>;
   /** Another time than the host's, for tests that move it. */
   readonly clock?: Clock;
 }
@@ -62,7 +64,8 @@ export class Holdfast {
     };
     const worker = new Worker({ ...common, process: ids.next(), resolver, settings });
     const client = new Client({ ...common, process: ids.next(), ids });
-    const engine = new Engine({ store, dispatch, clock, logger });
+    const taskQueues = lowerTaskQueues(options.taskQueues);
+    const engine = new Engine({ store, dispatch, clock, logger, settings: { taskQueues } });
     const holdfast = new Holdfast(client, worker, engine, store);
     try {
       await engine.open();
@@ -73,6 +76,11 @@ export class Holdfast {
       await holdfast.close();
       throw error;
     }
+  }
+
+  /** What waits and runs on each task queue (T3). */
+  get queues(): readonly QueueState[] {
+    return this.engine.queues;
   }
 
   /** Writes, records and bytes since it was opened. */

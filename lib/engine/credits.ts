@@ -1,6 +1,6 @@
 import type { SlotOffer } from '../dispatch';
 import type { FlowPlan } from '../plan';
-import type { ReadyPool } from './ready-pool';
+import type { ReadyCall, ReadyPool } from './ready-pool';
 import type { Taker } from './worker-registry';
 
 interface Credit {
@@ -22,15 +22,16 @@ export class Credits {
   }
 
   /** Takes a call out of the pool for a worker that has said it has room for it. */
-  takerFor(pool: ReadyPool): Taker | undefined {
+  takerFor(pool: ReadyPool, mayBegin: (call: ReadyCall) => boolean): Taker | undefined {
     for (const credit of this.credits) {
       const { plan, taskQueues, process } = credit;
       if (credit.free === 0) continue;
       const call = pool.takeFor(
-        ({ flow, step, taskQueue }) =>
-          flow === plan.name &&
-          plan.steps[step] !== undefined &&
-          (taskQueues === null || taskQueues.includes(taskQueue)),
+        (candidate) =>
+          candidate.flow === plan.name &&
+          plan.steps[candidate.step] !== undefined &&
+          (taskQueues === null || taskQueues.includes(candidate.taskQueue)) &&
+          mayBegin(candidate),
       );
       if (!call) continue;
       credit.free--;

@@ -2,6 +2,8 @@ import type { HoldfastDispatch } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Clock, Leases, Logger, StateStore } from '../ports';
 import { CallTakers } from './call-takers';
+import { QueueLimits } from './queue-limits';
+import { type QueueState, queueStates } from './queue-state';
 import { defaultSettings, type EngineSettings } from './settings';
 import { ShardOwner } from './shard-owner';
 import { ShardSharing } from './shard-sharing';
@@ -28,18 +30,21 @@ export interface EngineParts {
 export class Engine {
   private readonly owners: ShardOwner[];
   private readonly sharing: ShardSharing | undefined;
+  private readonly limits: QueueLimits;
 
   constructor(parts: EngineParts) {
     const settings = { ...defaultSettings, ...parts.settings };
     const workers = new WorkerRegistry();
     const callTakers = new CallTakers();
+    const limits = new QueueLimits(settings.taskQueues, parts.clock);
+    this.limits = limits;
     this.owners = Array.from({ length: settings.shards }, (_, shard) => {
       const lease = { isValid: () => this.sharing?.isValid(shard) ?? true };
       const onFenced = (error: HoldfastError) => {
         this.sharing?.fenced(shard);
         parts.onFenced?.(error);
       };
-      return new ShardOwner({ ...parts, shard, settings, workers, callTakers, lease, onFenced });
+      return new ShardOwner({ ...parts, shard, settings, workers, callTakers, limits, lease, onFenced });
     });
     if (parts.sharing) this.sharing = new ShardSharing({ ...parts, ...parts.sharing }, this.owners);
   }
@@ -63,6 +68,14 @@ export class Engine {
   /** Shards that are open here now. */
   get shards(): readonly number[] {
     return this.sharing ? this.sharing.shards : this.owners.map((_, shard) => shard);
+  }
+
+  /** What waits and runs on each task queue, in the shards that are open here (T3). */
+  get queues(): readonly QueueState[] {
+    return queueStates(
+      this.owners.flatMap((owner) => owner.queues),
+      this.limits,
+    );
   }
 
   /** Writes, records and bytes since the shards were opened. */

@@ -5,10 +5,14 @@ export interface ReadyCall extends ReadyEffect {
   readonly flowId: string;
   readonly runId: string;
   readonly flow: string;
+  /** On a task queue with a policy: what its concurrency by key counts under, and its priority. */
+  readonly limitKey?: string;
+  readonly priority?: number;
 }
 
 interface Queued {
   readonly order: number;
+  readonly since: number;
   readonly call: ReadyCall;
 }
 
@@ -20,7 +24,7 @@ export class ReadyPool {
   private order = 0;
 
   /** Gives the call that this one replaces, if there was one of the same execution. */
-  add(call: ReadyCall): ReadyCall | undefined {
+  add(call: ReadyCall, now: number): ReadyCall | undefined {
     const name = classOf(call);
     let queue = this.classes.get(name);
     if (!queue) {
@@ -29,7 +33,7 @@ export class ReadyPool {
     }
     const key = keyOf(call);
     const before = queue.get(key);
-    queue.set(key, { order: before?.order ?? ++this.order, call });
+    queue.set(key, { order: before?.order ?? ++this.order, since: before?.since ?? now, call });
     if (!before) this.byFlow.set(call.flowId, (this.byFlow.get(call.flowId) ?? 0) + 1);
     return before?.call;
   }
@@ -37,6 +41,20 @@ export class ReadyPool {
   /** Whether this very issue of the call still waits. */
   has(call: ReadyCall): boolean {
     return this.classes.get(classOf(call))?.get(keyOf(call))?.call.issue === call.issue;
+  }
+
+  /** Calls per task queue, and when the oldest of each came. */
+  byQueue(): Map<string, { waiting: number; oldestAt: number }> {
+    const queues = new Map<string, { waiting: number; oldestAt: number }>();
+    for (const calls of this.classes.values()) {
+      const [first] = calls.values();
+      if (!first) continue;
+      const queue = queues.get(first.call.taskQueue) ?? { waiting: 0, oldestAt: Number.POSITIVE_INFINITY };
+      queue.waiting += calls.size;
+      queue.oldestAt = Math.min(queue.oldestAt, first.since);
+      queues.set(first.call.taskQueue, queue);
+    }
+    return queues;
   }
 
   hasFlow(flowId: string): boolean {
@@ -56,7 +74,7 @@ export class ReadyPool {
       if (!first) continue;
       const [key, queued] = first;
       // All calls of a class are alike to a worker, so its oldest speaks for it.
-      if ((!best || queued.order < best.queued.order) && serves(queued.call)) best = { name, key, queued };
+      if ((!best || comesBefore(queued, best.queued)) && serves(queued.call)) best = { name, key, queued };
     }
     if (!best) return undefined;
     const { call } = best.queued;
@@ -74,6 +92,15 @@ export class ReadyPool {
   }
 }
 
+/** Lower priorities of the same task queue first, then the older. */
+function comesBefore(a: Queued, b: Queued): boolean {
+  if (a.call.taskQueue === b.call.taskQueue) {
+    const difference = (a.call.priority ?? 0) - (b.call.priority ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return a.order < b.order;
+}
+
 /** Names one issue of a call. */
 export function issueId({ runId, execution, issue }: Pick<ReadyCall, 'runId' | 'execution' | 'issue'>): string {
   return `${runId}/${execution}/${issue}`;
@@ -83,6 +110,6 @@ function keyOf({ runId, execution }: ReadyCall): string {
   return `${runId}/${execution}`;
 }
 
-function classOf({ taskQueue, flow, step }: ReadyCall): string {
-  return `${taskQueue}\u0000${flow}\u0000${step}`;
+function classOf({ taskQueue, flow, step, limitKey = '', priority = 0 }: ReadyCall): string {
+  return `${taskQueue}\u0000${flow}\u0000${step}\u0000${priority}\u0000${limitKey}`;
 }

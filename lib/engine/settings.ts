@@ -1,3 +1,5 @@
+import type { QueuePolicies } from '../ports';
+
 /** Settings of an engine; the defaults suit one process. */
 export interface EngineSettings {
   /** Fixed when the store is made. */
@@ -8,6 +10,10 @@ export interface EngineSettings {
   readonly writeTimeoutMs: number;
   /** Flows without anything outstanding that stay in memory. */
   readonly idleFlowsInMemory: number;
+  /** Task queues with a policy (T1). */
+  readonly taskQueues: QueuePolicies;
+  /** The dispatch sees to rate limits and concurrency, because they hold over many engines; else this engine does. */
+  readonly limitedByDispatch: boolean;
 }
 
 export const defaultSettings: EngineSettings = {
@@ -15,4 +21,6 @@ export const defaultSettings: EngineSettings = {
   maximumBacklog: 20_000,
   writeTimeoutMs: 30_000,
   idleFlowsInMemory: 2_000,
+  taskQueues: new Map(),
+  limitedByDispatch: false,
 };

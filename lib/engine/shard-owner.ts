@@ -2,6 +2,8 @@ import type { HoldfastDispatch, ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Clock, Lease, Logger, ShardStore, StateStore, StoreStats } from '../ports';
 import type { CallTakers } from './call-takers';
+import type { QueueLimits } from './queue-limits';
+import type { QueueLength } from './queue-state';
 import type { EngineSettings } from './settings';
 import { ShardSession } from './shard-session';
 import { Watchers } from './watchers';
@@ -16,6 +18,7 @@ export interface ShardOwnerParts {
   readonly workers: WorkerRegistry;
   readonly callTakers: CallTakers;
   readonly settings: EngineSettings;
+  readonly limits: QueueLimits;
   readonly lease: Lease;
   /** Another owner took the shard over: this one has stopped. */
   readonly onFenced: (error: HoldfastError) => void;
@@ -69,6 +72,10 @@ export class ShardOwner {
     session?.end();
     await this.turning;
     await this.store?.close().catch(() => {});
+  }
+
+  get queues(): readonly QueueLength[] {
+    return this.session?.queues ?? [];
   }
 
   get stats(): StoreStats {

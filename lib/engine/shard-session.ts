@@ -13,6 +13,7 @@ import { Garbage } from './garbage';
 import { Intake, type IntakeParts } from './intake';
 import { Outlet } from './outlet';
 import { Plans } from './plans';
+import type { QueueLength } from './queue-state';
 import { Reads } from './reads';
 import { ShardClock } from './shard-clock';
 import type { ShardOwnerParts } from './shard-owner';
@@ -93,7 +94,8 @@ export class ShardSession {
         if (commands.length > 0) hooks.wake();
       },
     };
-    this.tasks = new Tasks({ ...shared, inbox, sendCallAgain: (token) => this.calls.sendAgain(token) });
+    const wake = () => hooks.wake();
+    this.tasks = new Tasks({ ...shared, wake, inbox, sendCallAgain: (token) => this.calls.sendAgain(token) });
     this.calls = new Calls({
       ...shared,
       watch: (worker, token, flowId) => this.tasks.watch(worker, token, flowId, limits.callSilenceMs),
@@ -139,6 +141,10 @@ export class ShardSession {
     this.pipeline.go();
     this.wakes.arm();
     return messages.length === messagesPerTurn;
+  }
+
+  get queues(): readonly QueueLength[] {
+    return this.tasks.queues;
   }
 
   /** Writes what has gathered and ends the session. */

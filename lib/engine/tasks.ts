@@ -4,11 +4,14 @@ import type { FlowPlan } from '../plan';
 import type { Cancel } from '../ports';
 import type { Cell } from './cell';
 import type { Cells } from './cells';
+import { ClaimTokens } from './claim-tokens';
 import { Credits } from './credits';
 import { HandedOut } from './handed-out';
 import { HeldBack } from './held-back';
+import { Limited } from './limited';
 import type { Outlet } from './outlet';
 import type { Plans } from './plans';
+import type { QueueLength } from './queue-state';
 import { issueId, type ReadyCall, ReadyPool } from './ready-pool';
 import type { ShardOwnerParts } from './shard-owner';
 import type { Taker } from './worker-registry';
@@ -29,6 +32,8 @@ export interface TaskParts {
   sendCallAgain(token: string): boolean;
   /** Decides a command in the running turn. */
   run(flowId: string, command: Command): void;
+  /** Asks for a turn. */
+  wake(): void;
   /** Decides commands in a turn of their own. */
   later(commands: readonly (readonly [flowId: string, command: Command])[]): void;
 }
@@ -41,11 +46,10 @@ export class Tasks {
   private readonly handedOut: HandedOut;
   /** Calls that became ready in this turn. */
   private fresh: ReadyCall[] = [];
-  /** Claims that led to a hand-out, by token and the other way round, while the attempt runs. */
-  private readonly claimOf = new Map<string, string>();
-  private readonly tokenOf = new Map<string, string>();
+  private readonly claims = new ClaimTokens();
   /** Hand-outs that wait for a write, with their workers. */
   private readonly unsent = new Map<string, string>();
+  private readonly limited: Limited;
   private made = 0;
   private cancelLook: Cancel | undefined;
 
@@ -53,12 +57,13 @@ export class Tasks {
     const { clock } = parts.owner;
     this.handedOut = new HandedOut(clock.monotonic());
     this.heldBack = new HeldBack(clock);
+    this.limited = new Limited(parts.owner, () => parts.wake());
   }
 
   ready(cell: Cell, effect: ReadyEffect): void {
     const { flowId, runId, flow } = cell.flow.run!.head;
-    const call: ReadyCall = { ...effect, flowId, runId, flow };
-    const replaced = this.pool.add(call);
+    const call: ReadyCall = { ...effect, flowId, runId, flow, ...this.limited.of(cell, effect) };
+    const replaced = this.pool.add(call, this.parts.owner.clock.now());
     if (replaced && replaced.issue !== call.issue) this.withdraw(replaced);
     this.fresh.push(call);
   }
@@ -71,7 +76,7 @@ export class Tasks {
   /** A worker has read a hint and wants its call. */
   claim(claim: Claim, hint: StepHint): void {
     const { id, process } = claim;
-    const known = this.tokenOf.get(id);
+    const known = this.claims.tokenOf(id);
     if (known !== undefined) return this.sendAgain(process, known, hint.flowId);
     const call = callOf(hint);
     const plan = this.parts.plans.get(claim.plan);
@@ -84,8 +89,8 @@ export class Tasks {
 
   /** The call that a worker wanted is not to be had. */
   refused(cell: Cell | undefined, { worker, token }: { readonly worker: string; readonly token: string }): void {
-    const claim = this.claimOf.get(token);
-    this.forgetClaim(token);
+    const claim = this.claims.claimOf(token);
+    this.over(token);
     if (claim === undefined) return;
     const { pipeline } = this.parts;
     pipeline.whenDurable(cell?.changedIn ?? 0, () => this.refuse({ id: claim, process: worker }, 'gone'));
@@ -116,7 +121,8 @@ export class Tasks {
   /** The attempt is over for this owner, whether the worker knows it or not. */
   over(token: string): void {
     this.handedOut.remove(token);
-    this.forgetClaim(token);
+    this.claims.forget(token);
+    this.limited.over(token);
   }
 
   /**
@@ -125,8 +131,9 @@ export class Tasks {
    */
   give(): void {
     const { owner, cells } = this.parts;
+    const mayBegin = (call: ReadyCall) => this.limited.mayBegin(call);
     for (;;) {
-      const taker = owner.workers.takerFor(this.pool) ?? this.credits.takerFor(this.pool);
+      const taker = owner.workers.takerFor(this.pool, mayBegin) ?? this.credits.takerFor(this.pool, mayBegin);
       if (!taker) break;
       this.withdraw(taker.call);
       if (cells.get(taker.call.flowId)) this.take(taker);
@@ -145,6 +152,7 @@ export class Tasks {
       else {
         owner.workers.hold(worker, task.token);
         this.handedOut.add(worker, task, owner.clock.monotonic());
+        this.limited.holdAgain(cell, task, this.parts.plans.get(cell.flow.run!.head.plan));
         // Its hand-out may never have gone out; a worker runs a token once.
         this.post(worker, task);
       }
@@ -177,15 +185,19 @@ export class Tasks {
     this.cancelLook?.();
     this.cancelLook = undefined;
     this.heldBack.close();
+    this.limited.close();
+  }
+
+  /** What waits on each task queue. */
+  get queues(): QueueLength[] {
+    return [...this.pool.byQueue()].map(([taskQueue, length]) => ({ taskQueue, ...length }));
   }
 
   private take({ call, process, plan }: Taker, claim?: string): void {
     const { owner, epoch, run } = this.parts;
     const token = `${owner.shard}.${epoch}.${++this.made}`;
-    if (claim !== undefined) {
-      this.claimOf.set(token, claim);
-      this.tokenOf.set(claim, token);
-    }
+    this.limited.begin(token, call);
+    if (claim !== undefined) this.claims.set(claim, token);
     run(call.flowId, {
       kind: 'claim',
       runId: call.runId,
@@ -215,14 +227,15 @@ export class Tasks {
   }
 
   private offer(call: ReadyCall): void {
+    if (!this.limited.mayOffer(call.taskQueue)) return;
     if (!this.pool.has(call)) return this.heldBack.remove(call);
     if (!this.heldBack.isHeld(call)) this.parts.outlet.offer(this.hintOf(call));
   }
 
   private hintOf(call: ReadyCall): StepHint {
-    const { flowId, runId, flow, execution, issue, step, taskQueue } = call;
+    const { kind, ...rest } = call;
     const { shard } = this.parts.owner;
-    return { kind: 'step', id: issueId(call), shard, flowId, runId, flow, execution, issue, step, taskQueue };
+    return { ...rest, kind: 'step', id: issueId(call), shard };
   }
 
   private withdraw(call: ReadyCall): void {
@@ -232,16 +245,9 @@ export class Tasks {
 
   private post(worker: string, task: Task): void {
     this.unsent.delete(task.token);
-    const claim = this.claimOf.get(task.token);
+    const claim = this.claims.claimOf(task.token);
     const { outlet, owner } = this.parts;
     outlet.post(worker, { kind: 'handOut', shard: owner.shard, task, ...(claim !== undefined && { claim }) });
-  }
-
-  private forgetClaim(token: string): void {
-    const claim = this.claimOf.get(token);
-    if (claim === undefined) return;
-    this.claimOf.delete(token);
-    this.tokenOf.delete(claim);
   }
 
   private sendAgain(process: string, token: string, flowId: string): void {

@@ -46,11 +46,11 @@ export class WorkerRegistry {
   }
 
   /** Takes a call out of the pool for the least loaded worker that has a free slot and runs it. */
-  takerFor(pool: ReadyPool): Taker | undefined {
+  takerFor(pool: ReadyPool, mayBegin: (call: ReadyCall) => boolean): Taker | undefined {
     const free = [...this.workers.values()].filter(({ held, slots }) => held.size < slots);
     free.sort((a, b) => a.held.size / a.slots - b.held.size / b.slots);
     for (const worker of free) {
-      const call = pool.takeFor((candidate) => planFor(worker, candidate) !== undefined);
+      const call = pool.takeFor((candidate) => planFor(worker, candidate) !== undefined && mayBegin(candidate));
       if (call) return { call, process: worker.process, plan: planFor(worker, call)! };
     }
     return undefined;

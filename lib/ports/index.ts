@@ -12,6 +12,7 @@ export type {
 export type { Class, HandlerResolver, Resolved } from './handler-resolver';
 export type { Ids } from './ids';
 export type { Lease, Leases, LeasesView } from './lease';
+export type { QueuePolicies, QueuePolicy } from './queue-policy';
 export {
   type Entry,
   type KeyRange,
