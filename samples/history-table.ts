@@ -27,6 +27,8 @@ function detailOf(fields: Readonly<Record<string, unknown>>): string {
     fields.conditions && `${(fields.conditions as unknown[]).length} conditions`,
     fired && 'a timer fired',
     taken && `${taken} message${taken === 1 ? '' : 's'} taken`,
+    fields.child && `${(fields.child as { flowId: string }).flowId}`,
+    fields.key && `${fields.key} ${(fields.outcome as { status: string } | undefined)?.status ?? ''}`,
     fields.decision,
     fields.status,
     fields.output !== undefined && short(fields.output),

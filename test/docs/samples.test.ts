@@ -17,6 +17,7 @@ const expected: Record<string, readonly string[]> = {
     'moon: too late []',
   ],
   counter: ['  with an exclusive lock: 20'],
+  children: ["  'piano failed: nobody lives there',", 'survey delivered'],
   'fan-out': ['14 words on 4 pages'],
   order: ["order-1 has completed: { shipped: 'order-1' } "],
   'order --refuse': ["order-2 has completed: { refunded: 'order-2' } "],
