@@ -61,9 +61,8 @@ function main(): void {
     console.log(`${id.padEnd(4)} ${done ? tests || 'NO TEST' : ['not yet', tests].filter(Boolean).join('; ')}`);
   }
   const known = new Set(rules.map(({ id }) => id));
-  const unknown = new Set(
-    mentions.filter(({ id, file }) => !known.has(id) && file.startsWith('test/contract')).map(({ id }) => id),
-  );
+  // Field cases are named too: theirs are C and two digits.
+  const unknown = new Set(mentions.map(({ id }) => id).filter((id) => !known.has(id) && !/^C\d\d$/.test(id)));
   const done = rules.filter((rule) => rule.done).length;
   console.log(`\n${done} of ${rules.length} rules are done; ${missing.length} of them without a test.`);
   if (unknown.size > 0) console.log(`Named by tests and not in docs/contract.md: ${[...unknown].join(', ')}`);
