@@ -61,5 +61,5 @@ export { CompileError, check, compile, type Finding, formatFindings } from './li
 export { Holdfast, type HoldfastOptions } from './lib/embedded';
 export type { RunDescription, StepDescription } from './lib/engine';
 export { catalogue, type ErrorCode, type ErrorKind, HoldfastError } from './lib/errors';
-export type { HandlerResolver, Logger, StateStore } from './lib/ports';
+export type { Clock, HandlerResolver, Logger, StateStore } from './lib/ports';
 export type { Failure } from './lib/values';

@@ -3,10 +3,13 @@ import { HoldfastError } from '../errors';
 import type { KeyRange, ShardStore } from '../ports';
 import { decodeRecord, encodeRecord } from '../values';
 
-/** A row up to this size may stand in the head record. */
-const inlineRowBytes = 4 * 1024;
+/**
+ * What may stand in the head record, which is written at each change: small rows, and of each table so many that rows which
+ * nothing touches, such as unread messages, neither make the head large nor leave no room for those that change.
+ */
+const inlineRowBytes = 1024;
 const inlineRowsPerTable = 64;
-const inlineBytes = 16 * 1024;
+const inlineTableBytes = 2 * 1024;
 
 type Tables = Readonly<Record<string, Table<Row>>>;
 
@@ -32,7 +35,7 @@ export interface DocumentKeys {
 export class Document<H> {
   private readonly inline = new Map<string, Map<string, Uint8Array>>();
   private readonly apart = new Map<string, Set<string>>();
-  private bytes = 0;
+  private readonly bytes = new Map<string, number>();
 
   constructor(
     private readonly keys: DocumentKeys,
@@ -70,7 +73,7 @@ export class Document<H> {
       if (!inline) throw unknownTable(name, this.keys.head);
       for (const [key, row] of rows) {
         inline.set(key, row);
-        this.bytes += row.length;
+        this.addBytes(name, row.length);
         loaded.get(name)!.push([key, decodeRecord(row) as Row]);
       }
     }
@@ -94,7 +97,7 @@ export class Document<H> {
     const apart = this.apart.get(table)!;
     const before = inline.get(key);
     if (before) {
-      this.bytes -= before.length;
+      this.addBytes(table, -before.length);
       inline.delete(key);
     }
     if (row) {
@@ -102,16 +105,20 @@ export class Document<H> {
       if (
         bytes.length <= inlineRowBytes &&
         inline.size < inlineRowsPerTable &&
-        this.bytes + bytes.length <= inlineBytes
+        (this.bytes.get(table) ?? 0) + bytes.length <= inlineTableBytes
       ) {
         inline.set(key, bytes);
-        this.bytes += bytes.length;
+        this.addBytes(table, bytes.length);
         if (apart.delete(key)) batch.set(this.keys.row(table, key), undefined);
         return;
       }
       apart.add(key);
       batch.set(this.keys.row(table, key), encodeRecord({ table, key, row }));
     } else if (apart.delete(key)) batch.set(this.keys.row(table, key), undefined);
+  }
+
+  private addBytes(table: string, bytes: number): void {
+    this.bytes.set(table, (this.bytes.get(table) ?? 0) + bytes);
   }
 
   private headRecord(head: H): HeadRecord<H> {

@@ -188,8 +188,8 @@ describeOnEveryStack('Scale', (stack) => {
     const full = await bytesPerStep(system, { bytes: 3 * mebibyte, messages: 5_000, waiting: 2_000 });
     const measured = `${Math.round(empty)} bytes per step in an empty run, ${Math.round(full)} in a full one`;
     if (process.env.HOLDFAST_SHOW_MEASURES) console.log(`      ${measured}`);
-    // The head of a run, written at each change, holds up to 16 KiB of small rows, and their keys.
-    assert.ok(full - empty <= 20 * 1024, measured);
+    // The head of a run, written at each change, holds up to 2 KiB of small rows of each kind, and their keys.
+    assert.ok(full - empty <= 6 * 1024, measured);
     assert.ok(empty < 8 * 1024, measured);
   });
 
