@@ -1,6 +1,6 @@
-import { Engine } from '../engine';
+import { Engine, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
 import { HoldfastError } from '../errors';
-import type { StateStore } from '../ports';
+import type { QueuePolicies, StateStore } from '../ports';
 import { openStore } from '../store/open-store';
 import { type Duration, durationMs } from '../values/duration';
 import { type ClusterOptions, type Connected, closeOnSignals, connect } from './connect';
@@ -10,6 +10,11 @@ export interface EngineOptions extends ClusterOptions {
   readonly store: string | StateStore;
   /** How long a shard waits for a dead owner before another takes it over, 1 s to 60 s [10 s]. */
   readonly lease?: Duration;
+  /**
+   * Rate limits, concurrency and priorities of task queues, the same in every engine [none] (T1). Kept by BullMQ, over all
+   * workers; `concurrencyByKey` is for one process only so far.
+   */
+  readonly taskQueues?: Readonly<Record<string, Omit<TaskQueueOptions, 'concurrencyByKey'>>>;
 }
 
 /** An engine process: owns a fair share of the shards and hands it over when it closes. Runs no user code. */
@@ -31,14 +36,17 @@ export class ClusterEngine {
     if (leaseMs < 1_000 || leaseMs > 60_000) {
       throw new HoldfastError('INVALID_DURATION', `lease: ${leaseMs} ms is not from 1 s to 60 s.`);
     }
+    const taskQueues = lowerTaskQueues(options.taskQueues);
+    refuseKeys(taskQueues);
     const given = options.store;
     const store = typeof given === 'string' ? await openStore(given, { shared: true }) : given;
     let connected: Connected | undefined;
     try {
-      connected = await connect(options);
+      connected = await connect(options, taskQueues);
       const { dispatch, clock, logger, shards, process } = connected;
+      const settings = { shards, taskQueues, limitedByDispatch: true };
       const sharing = { engine: process, leases: dispatch.leases, leaseMs };
-      const engine = new Engine({ store, dispatch, clock, logger, settings: { shards }, sharing });
+      const engine = new Engine({ store, dispatch, clock, logger, settings, sharing });
       const opened = new ClusterEngine(engine, store, connected, options.signals);
       try {
         await engine.open();
@@ -64,6 +72,11 @@ export class ClusterEngine {
     return this.engine.shards;
   }
 
+  /** What waits on each task queue in its shards (T3). */
+  get queues(): readonly QueueState[] {
+    return this.engine.queues;
+  }
+
   /** Writes, records and bytes since its shards were opened. */
   get stats(): Engine['stats'] {
     return this.engine.stats;
@@ -85,6 +98,19 @@ export class ClusterEngine {
     await this.engine.close();
     this.connected.dispatch.close();
     await this.store.close();
+  }
+}
+
+function refuseKeys(taskQueues: QueuePolicies): void {
+  for (const [name, { concurrencyByKey }] of taskQueues) {
+    if (!concurrencyByKey) continue;
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `taskQueues.${name}.concurrencyByKey does not work over many engines yet.`,
+      {
+        fix: 'Use a locked Attribute, or run the queue in one process (Holdfast.open).',
+      },
+    );
   }
 }
 

@@ -3,7 +3,7 @@ import { consoleLogger } from '../embedded/console-logger';
 import { systemClock } from '../embedded/system-clock';
 import { idsBy } from '../embedded/system-ids';
 import { HoldfastError } from '../errors';
-import type { Clock, Ids, Logger } from '../ports';
+import type { Clock, Ids, Logger, QueuePolicies } from '../ports';
 
 /** What every process of a cluster is told. */
 export interface ClusterOptions {
@@ -33,7 +33,7 @@ export interface Connected {
 }
 
 /** Connects a process. Throws `REDIS_UNAVAILABLE`, `REDIS_UNSUITABLE`, `INVALID_ARGUMENT`, `STORE_LAYOUT`. */
-export async function connect(options: ClusterOptions): Promise<Connected> {
+export async function connect(options: ClusterOptions, taskQueues?: QueuePolicies): Promise<Connected> {
   const { redis, namespace = 'default', shards = defaultShards, allowEviction = false } = options;
   if (!Number.isInteger(shards) || shards < 1 || shards > 1_024) {
     throw new HoldfastError('INVALID_ARGUMENT', `shards is a whole number from 1 to 1024, not ${shards}.`);
@@ -42,7 +42,10 @@ export async function connect(options: ClusterOptions): Promise<Connected> {
   const clock = systemClock;
   const ids = idsBy(clock);
   const process = ids.next();
-  const dispatch = await RedisDispatch.open({ redis, namespace, process, logger, allowEviction, shards });
+  const dispatch = await RedisDispatch.open({
+    ...{ redis, namespace, process, logger, allowEviction, shards },
+    ...(taskQueues && { taskQueues }),
+  });
   return { process, dispatch, clock, ids, logger, shards };
 }
 

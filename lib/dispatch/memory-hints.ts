@@ -46,6 +46,7 @@ export class MemoryHints<H extends AnyHint> {
         if (count > 0) this.deliverLater();
       },
       done: ({ id }) => void this.standing.delete(id),
+      ended: () => {},
       giveBack: ({ id }) => this.free(id, reader),
       close: () => {
         this.readers.delete(reader);

@@ -79,6 +79,8 @@ export interface HintReader<Hint> {
   want(count: number): void;
   /** The claim was answered: nobody needs the hint any more. */
   done(hint: Hint): void;
+  /** What was handed out for the hint has ended, or nothing was. */
+  ended(hint: Hint): void;
   /** The worker does not want it: others get it. */
   giveBack(hint: Hint): void;
   close(): void;

@@ -28,6 +28,8 @@ export class Claims {
   /** Slots kept free for what a shard may answer, by claim or token. */
   private readonly reserved = new Map<string, number>();
   private readonly pending = new Map<string, Claim>();
+  /** Hints whose attempts run, by token. */
+  private readonly running = new Map<string, Hint>();
   private kept: Hint[] = [];
   private made = 0;
   private planned = false;
@@ -58,16 +60,26 @@ export class Claims {
 
   /** The result was taken; what the shard gave for the slots it named has come with it. */
   taken(token: string): void {
+    this.ended(token);
     if (this.reserved.delete(token)) this.lookLater();
   }
 
+  /** The attempt counts no more, though its handler may run on: others may have its place on a limited task queue (T2). */
+  ended(token: string): void {
+    const hint = this.running.get(token);
+    this.running.delete(token);
+    if (hint) this.reader?.ended(hint);
+  }
+
   /** A claim was answered, by a hand-out or by a refusal: its hint is nobody's any more, or goes to others. */
-  answered(id: string): void {
+  answered(id: string, token?: string): void {
     const claim = this.pending.get(id);
     if (!claim) return;
     this.pending.delete(id);
     this.reserved.delete(id);
     this.reader?.done(claim.hint);
+    if (token === undefined) this.reader?.ended(claim.hint);
+    else this.running.set(token, claim.hint);
     this.lookLater();
     if (this.pending.size === 0) for (const resolve of this.settled.splice(0)) resolve();
   }

@@ -153,15 +153,16 @@ export class Worker {
     switch (message.kind) {
       case 'handOut':
         this.startAttempt(message.shard, message.task);
-        return this.answered(message.claim);
+        return this.answered(message.claim, message.task.token);
       case 'handOutCall':
         this.startCall(message.shard, message.task);
-        return this.answered(message.claim);
+        return this.answered(message.claim, message.task.token);
       case 'claimRefused':
         return this.answered(message.claim);
       case 'unknown':
         return this.introduceAgain(message.shard);
       case 'abort':
+        this.claims?.steps.ended(message.token);
         return this.held.get(message.token)?.abort.abort(new Error(message.reason));
       case 'resultTaken': {
         const inHand = this.held.get(message.token);
@@ -178,10 +179,10 @@ export class Worker {
     }
   }
 
-  private answered(claim: string | undefined): void {
+  private answered(claim: string | undefined, token?: string): void {
     if (claim === undefined) return;
-    this.claims?.steps.answered(claim);
-    this.claims?.calls.answered(claim);
+    this.claims?.steps.answered(claim, token);
+    this.claims?.calls.answered(claim, token);
   }
 
   private introduceAgain(shard: number): void {

@@ -73,7 +73,7 @@ describe('Task queues with a policy, in one process', () => {
     await holdfast.client.start(
       JobsFlow,
       'stuck',
-      many(3, (n) => ({ n, ms: 60_000 })),
+      many(3, (n) => ({ n, ms: 5_000 })),
     );
     await eventually(() => {
       const queue = holdfast.queues.find(({ taskQueue }) => taskQueue === 'limited');

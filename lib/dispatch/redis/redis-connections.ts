@@ -43,6 +43,13 @@ export class RedisConnections {
     return connection;
   }
 
+  /** One more connection, as BullMQ wants it: commands wait until it is there. */
+  async patient(): Promise<Redis> {
+    const connection = this.connection({ enableOfflineQueue: true, maxRetriesPerRequest: null });
+    connection.connect().catch(() => {});
+    return connection;
+  }
+
   /** Gives a connection up that nobody answers on, and makes another. */
   renew(connection: Redis): void {
     if (connection.status === 'ready') connection.disconnect(true);

@@ -1,8 +1,19 @@
 import { HoldfastError } from '../../errors';
-import type { HintReader, Inbox, Logger, Mailbox, Offers, Origin, Subscription } from '../../ports';
+import type {
+  AnyHint,
+  HintReader,
+  Inbox,
+  Logger,
+  Mailbox,
+  Offers,
+  Origin,
+  QueuePolicies,
+  Subscription,
+} from '../../ports';
 import { decodeRecord } from '../../values';
 import { Epochs } from '../epochs';
 import type { Hint, HoldfastDispatch, ToProcess, ToShard } from '../messages';
+import { BullOffers } from './bull-offers';
 import { Outbox } from './outbox';
 import { fieldOf, Pulse } from './pulse';
 import { type RedisAddress, RedisConnections } from './redis-connections';
@@ -11,6 +22,7 @@ import { RedisInbox } from './redis-inbox';
 import { RedisKeys } from './redis-keys';
 import { RedisLeases } from './redis-leases';
 import { RedisOffers } from './redis-offers';
+import { StepHintReader } from './step-hint-reader';
 import { StreamListener } from './stream-listener';
 
 /** XAUTOCLAIM came with 6.2. */
@@ -26,6 +38,8 @@ export interface RedisDispatchOptions {
   readonly logger: Logger;
   /** Work with a Redis that may evict keys: what it drops is found and offered again, later. */
   readonly allowEviction?: boolean;
+  /** Task queues with a policy, told by engines. */
+  readonly taskQueues?: QueuePolicies;
 }
 
 export type { RedisAddress };
@@ -38,9 +52,10 @@ export class RedisDispatch implements HoldfastDispatch {
   private readonly outbox: Outbox;
   private readonly listener: StreamListener;
   private readonly offers: RedisOffers;
+  private readonly bull: BullOffers;
   private readonly pulse: Pulse;
   private readonly looks = new Set<() => void>();
-  private readonly readers = new Set<RedisHintReader>();
+  private readonly readers = new Set<HintReader<AnyHint>>();
 
   private constructor(private readonly options: RedisDispatchOptions) {
     const { redis, namespace, process, logger } = options;
@@ -49,7 +64,9 @@ export class RedisDispatch implements HoldfastDispatch {
     const { commands } = this.connections;
     this.outbox = new Outbox(commands, this.keys, logger);
     this.listener = new StreamListener(this.connections, logger);
-    this.offers = new RedisOffers(this.keys, this.outbox, logger);
+    const policies = options.taskQueues ?? new Map();
+    this.bull = new BullOffers(policies, this.connections, this.keys, this.outbox, logger);
+    this.offers = new RedisOffers(this.keys, this.outbox, logger, this.bull);
     this.leases = new RedisLeases(commands, this.keys, (look) => {
       this.looks.add(look);
       return () => this.looks.delete(look);
@@ -78,6 +95,7 @@ export class RedisDispatch implements HoldfastDispatch {
       dispatch.listener.add(poke, (entries) => dispatch.pulse.hear(entries));
       await dispatch.pulse.open();
       dispatch.offers.open();
+      await dispatch.bull.open();
       return dispatch;
     } catch (error) {
       dispatch.close();
@@ -142,7 +160,8 @@ export class RedisDispatch implements HoldfastDispatch {
   openHints(process: string, wanted: Subscription, onHint: (hint: Hint) => void): HintReader<Hint> {
     const { connections, keys, outbox } = this;
     const { logger } = this.options;
-    const reader = new RedisHintReader({
+    const Reader = wanted.taskQueues === 'calls' ? RedisHintReader : StepHintReader;
+    const reader = new Reader({
       ...{ process, wanted, connections, keys, outbox, logger },
       onHint: (hint) => onHint(hint as Hint),
     });
@@ -158,11 +177,12 @@ export class RedisDispatch implements HoldfastDispatch {
   close(): void {
     for (const reader of this.readers) reader.close();
     this.offers.close();
+    const bullClosed = this.bull.close();
     this.pulse.close();
     this.outbox.close();
     this.listener.close();
     // What was sent in this tick goes out first.
-    setImmediate(() => this.connections.close());
+    setImmediate(() => bullClosed.finally(() => this.connections.close()));
   }
 
   private recover(): void {

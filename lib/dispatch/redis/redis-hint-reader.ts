@@ -57,6 +57,8 @@ export class RedisHintReader implements HintReader<AnyHint> {
     if (origin) this.remove(origin);
   }
 
+  ended(): void {}
+
   giveBack(hint: AnyHint): void {
     const origin = this.forget(hint);
     if (!origin) return;

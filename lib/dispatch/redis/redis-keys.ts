@@ -16,6 +16,8 @@ export const hintGroup = 'workers';
  * | `steps:<queue>:<flow>` | stream: hints of Steps, read by a group | entries until claimed |
  * | `calls:<flow>` | stream: hints of RPCs and Queries | entries until claimed |
  * | `queues` | set: the task queues with hints, as `<queue>:<flow>` | for ever |
+ * | `policies` | hash: task queues with a policy | for ever |
+ * | `bull:…` | BullMQ's own, a queue for each of these | jobs until done |
  * | `shards` | how many shards the namespace has | for ever |
  * | `incarnation` | random: changes when data was lost | for ever |
  * | `engines` | sorted set: engines by the end of their lease | for ever |
@@ -37,6 +39,14 @@ export class RedisKeys {
 
   get queues(): string {
     return `${this.prefix}queues`;
+  }
+
+  get policies(): string {
+    return `${this.prefix}policies`;
+  }
+
+  get bullPrefix(): string {
+    return `${this.prefix}bull`;
   }
 
   get shards(): string {

@@ -1,5 +1,6 @@
 import type { AnyHint, Logger, Offers } from '../../ports';
 import { encodeRecord } from '../../values';
+import type { BullOffers } from './bull-offers';
 import type { Outbox } from './outbox';
 import { hintGroup, queueName, type RedisKeys } from './redis-keys';
 import { compareIds } from './stream-entry';
@@ -29,6 +30,7 @@ export class RedisOffers {
     private readonly keys: RedisKeys,
     private readonly outbox: Outbox,
     private readonly logger: Logger,
+    private readonly bull: BullOffers,
   ) {}
 
   open(): void {
@@ -41,19 +43,25 @@ export class RedisOffers {
     return {
       offer: (hint) => {
         mine.add(hint.id);
-        this.offer(hint);
+        if (hint.taskQueue !== null && this.bull.has(hint.taskQueue)) this.bull.offer(hint, hint.taskQueue);
+        else this.offer(hint);
       },
       withdraw: (id) => {
         mine.delete(id);
         this.withdraw(id);
+        this.bull.withdraw(id);
       },
       forget: (id) => {
         mine.delete(id);
         this.standing.delete(id);
+        this.bull.forget(id);
       },
       // They stay in their streams: whoever claims one is told by the next owner.
       close: () => {
-        for (const id of mine) this.standing.delete(id);
+        for (const id of mine) {
+          this.standing.delete(id);
+          this.bull.forget(id);
+        }
         mine.clear();
       },
     };
@@ -62,6 +70,7 @@ export class RedisOffers {
   /** Redis lost data: everything that stands is offered again. */
   reissue(): void {
     this.queues.clear();
+    this.bull.reissue();
     for (const standing of this.standing.values()) this.put(standing);
   }
 
