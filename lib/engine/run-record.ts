@@ -99,7 +99,10 @@ export class RunRecord {
       this.historyBytes += bytes.length;
       batch.set(keys.history(runId, first), bytes);
     };
-    chunk(events - this.unsaved.length + 1, this.unsaved);
+    // A roll begins a chunk, so that what was before it can be removed without it.
+    const starts = this.unsaved.flatMap(({ kind }, i) => (i === 0 || kind === 'HistoryRolled' ? [i] : []));
+    const first = events - this.unsaved.length + 1;
+    for (const [n, start] of starts.entries()) chunk(first + start, this.unsaved.slice(start, starts[n + 1]));
     this.unsaved = [];
   }
 }
