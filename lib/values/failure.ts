@@ -43,6 +43,15 @@ export function toFailure(thrown: unknown): Failure {
   }
 }
 
+/** Whether what was thrown is of a class; false for a proxy that refuses to be looked at. Never throws. */
+export function isA<T>(thrown: unknown, type: abstract new (...args: never[]) => T): thrown is T {
+  try {
+    return thrown instanceof type;
+  } catch {
+    return false;
+  }
+}
+
 function failureOf(thrown: unknown, budget: Budget, depth: number, seen: Set<object>): Failure {
   budget.failuresLeft--;
   if (!isErrorLike(thrown)) return nonError(thrown);

@@ -1,6 +1,6 @@
 export { decode, decodeRecord, encode, encodeRecord } from './codec';
 export { digest } from './digest';
-export { type Failure, fromFailure, toFailure } from './failure';
+export { type Failure, fromFailure, isA, toFailure } from './failure';
 export { checkId, MAX_ID_BYTES } from './ids';
 export { PAYLOAD_LIMIT_BYTES } from './limits';
 export { shardOf } from './shard';

@@ -4,7 +4,7 @@ import type { Outcome, Task } from '../core';
 import { HoldfastError } from '../errors';
 import { timeoutStep } from '../plan';
 import type { HandlerResolver, Logger } from '../ports';
-import { decode, toFailure } from '../values';
+import { decode, isA, toFailure } from '../values';
 import { lowerDecision, lowerWait } from './lower-result';
 import { StepInvocation } from './step-invocation';
 
@@ -62,12 +62,12 @@ async function call(
 }
 
 function failed(error: unknown, invocation: StepInvocation | undefined): Outcome {
-  const cause = error instanceof RetryAfter ? (error.cause ?? error) : error;
+  const later = isA(error, RetryAfter) ? error : undefined;
   return {
     kind: 'failed',
-    failure: toFailure(cause),
-    definition: error instanceof HoldfastError && error.kind === 'definition',
-    retryAfterMs: error instanceof RetryAfter ? error.delayMs : null,
+    failure: toFailure(later ? (later.cause ?? later) : error),
+    definition: isA(error, HoldfastError) && error.kind === 'definition',
+    retryAfterMs: later?.delayMs ?? null,
     ...(invocation?.heartbeat && { heartbeat: invocation.heartbeat.value }),
   };
 }

@@ -3,7 +3,7 @@ import type { Compiled, CompiledFlow } from '../compiler';
 import type { CallOutcome, CallTask } from '../core';
 import { HoldfastError } from '../errors';
 import type { HandlerResolver, Logger } from '../ports';
-import { decode, encode, toFailure } from '../values';
+import { decode, encode, isA, toFailure } from '../values';
 import { CallInvocation } from './call-invocation';
 
 type Handler = Record<string, (...args: unknown[]) => unknown>;
@@ -36,7 +36,7 @@ export async function runCall(task: CallTask, flow: CompiledFlow, parts: CallPar
       await resolved.release?.();
     }
   } catch (error) {
-    const code = error instanceof HoldfastError && error.kind === 'definition' ? 'DEFINITION' : 'RPC_FAILED';
+    const code = isA(error, HoldfastError) && error.kind === 'definition' ? 'DEFINITION' : 'RPC_FAILED';
     return { kind: 'failed', code, failure: toFailure(error) };
   }
 }
@@ -56,7 +56,7 @@ async function validate(
     await within(new CallInvocation(task, flow, parts.compiled, { ...parts, readOnly: true }), run);
     return undefined;
   } catch (error) {
-    if (error instanceof HoldfastError && error.kind === 'definition') throw error;
+    if (isA(error, HoldfastError) && error.kind === 'definition') throw error;
     return { kind: 'failed', code: 'RPC_REJECTED', failure: toFailure(error) };
   }
 }
