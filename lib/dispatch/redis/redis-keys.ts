@@ -21,6 +21,7 @@ export const hintGroup = 'workers';
  * | `shards` | how many shards the namespace has | for ever |
  * | `incarnation` | random: changes when data was lost | for ever |
  * | `engines` | sorted set: engines by the end of their lease | for ever |
+ * | `clocks` | hash: how far each living engine's clock is from Redis' | as long as the engine |
  * | `owner:<shard>` | engine that holds the lease | its lease |
  */
 export class RedisKeys {
@@ -55,6 +56,10 @@ export class RedisKeys {
 
   get incarnation(): string {
     return `${this.prefix}incarnation`;
+  }
+
+  get clocks(): string {
+    return `${this.prefix}clocks`;
   }
 
   get engines(): string {

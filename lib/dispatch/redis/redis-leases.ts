@@ -4,7 +4,7 @@ import { redisError } from './redis-connections';
 import type { RedisKeys } from './redis-keys';
 
 /**
- * KEYS: engines, then the owner key of each shard. ARGV: engine, lease in ms. Renews what the engine holds, takes free
+ * KEYS: engines, clocks, then the owner key of each shard. ARGV: engine, lease in ms, its wall clock. Renews what the engine holds, takes free
  * shards up to its fair share, and counts what it has too many. Answers the held shards, then -1 and the excess.
  */
 const tend = `
@@ -16,15 +16,19 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 local engines = redis.call('ZRANGE', KEYS[1], 0, -1)
 local counts, live = {}, 0
 for _, engine in ipairs(engines) do counts[engine] = 0; live = live + 1 end
-local shards = #KEYS - 1
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[3] - now)
+for _, engine in ipairs(redis.call('HKEYS', KEYS[2])) do
+  if not counts[engine] then redis.call('HDEL', KEYS[2], engine) end
+end
+local shards = #KEYS - 2
 local held, free = {}, {}
 for i = 1, shards do
-  local owner = redis.call('GET', KEYS[i + 1])
+  local owner = redis.call('GET', KEYS[i + 2])
   if not owner then
     table.insert(free, i)
   else
     if owner == ARGV[1] then
-      redis.call('PEXPIRE', KEYS[i + 1], lease)
+      redis.call('PEXPIRE', KEYS[i + 2], lease)
       table.insert(held, i - 1)
     end
     if counts[owner] then counts[owner] = counts[owner] + 1 end
@@ -39,7 +43,7 @@ local most = sure
 if shards % live > 0 then most = sure + 1 end
 for _, i in ipairs(free) do
   if mine >= most or (mine >= sure and fewest ~= nil and mine > fewest) then break end
-  redis.call('SET', KEYS[i + 1], ARGV[1], 'PX', lease, 'NX')
+  redis.call('SET', KEYS[i + 2], ARGV[1], 'PX', lease, 'NX')
   table.insert(held, i - 1)
   mine = mine + 1
 end
@@ -68,8 +72,8 @@ export class RedisLeases implements Leases {
   ) {}
 
   async tend(engine: string, shards: number, leaseMs: number): Promise<LeasesView> {
-    const keys = [this.keys.engines, ...this.owners(shards)];
-    const answer = (await this.run(tend, keys, [engine, leaseMs])) as number[];
+    const keys = [this.keys.engines, this.keys.clocks, ...this.owners(shards)];
+    const answer = (await this.run(tend, keys, [engine, leaseMs, Date.now()])) as number[];
     const end = answer.indexOf(-1);
     return { held: answer.slice(0, end), excess: answer[end + 1] ?? 0 };
   }
