@@ -1,3 +1,4 @@
+import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
 import { Cell } from './cell';
 
@@ -23,7 +24,10 @@ export class Cells {
     return cell;
   }
 
-  /** Brings all of them into memory; those that cannot be read are reported and stay out. */
+  /**
+   * Brings all of them into memory; those whose records cannot be read are reported and stay out. Rejects where the store
+   * gave nothing: that says nothing about a flow.
+   */
   async load(flowIds: Iterable<string>): Promise<void> {
     const loads: Promise<void>[] = [];
     for (const flowId of new Set(flowIds)) if (!this.cells.has(flowId)) loads.push(this.loadOne(flowId));
@@ -47,11 +51,19 @@ export class Cells {
       load = Cell.load(this.store, flowId)
         .then(
           (cell) => void this.cells.set(flowId, cell),
-          (error) => this.onUnreadable(flowId, error),
+          (error) => {
+            if (isOfStore(error)) throw error;
+            this.onUnreadable(flowId, error);
+          },
         )
         .finally(() => this.loading.delete(flowId));
       this.loading.set(flowId, load);
     }
     return load;
   }
+}
+
+/** The store failed, was closed, or was taken over. */
+function isOfStore(error: unknown): boolean {
+  return error instanceof HoldfastError && error.kind !== 'corrupt';
 }
