@@ -99,7 +99,7 @@ export class WritePipeline {
   }
 
   private write(): void {
-    if (!this.hooks.mayWrite()) return;
+    if (!this.hooks.mayWrite()) return this.stop();
     const number = this.gathering++;
     const batch = this.records;
     for (const cell of this.dirty) cell.save(batch);
@@ -119,7 +119,10 @@ export class WritePipeline {
       },
       (error) => {
         this.writing = false;
-        if (!this.stopped) this.hooks.failed(error);
+        if (this.stopped) return;
+        // Also where nobody listens to the session any more, because it is being closed.
+        this.stop();
+        this.hooks.failed(error);
       },
     );
   }
