@@ -55,7 +55,9 @@ function look(turn: Turn, execution: Execution): void {
       }
       return;
     case 'backoff':
-      if (passed) turn.effects.push(readyEffect(turn, execution));
+      if (!passed) return;
+      turn.run.retrying.add(id);
+      turn.effects.push(readyEffect(turn, execution));
       return;
     case 'running':
       if (passed) {

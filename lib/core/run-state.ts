@@ -111,6 +111,8 @@ export class RunState {
   readonly ready = new Set<string>();
   readonly running = new Set<string>();
   readonly locked = new Set<string>();
+  /** Calls whose back-off is over: a worker may take them, too. */
+  readonly retrying = new Set<string>();
   locks = new LockTable();
   readonly due = new DueQueue();
   /** Newest heartbeat value received per token of a running attempt; lost with its owner (X3). */
@@ -269,6 +271,7 @@ export class RunState {
     this.due.set(id, null);
     this.ready.delete(id);
     this.running.delete(id);
+    this.retrying.delete(id);
     if (call?.token != null) this.heartbeats.delete(call.token);
     this.locked.delete(id);
     if (call && call.locks.length > 0) this.locks.leave(id);

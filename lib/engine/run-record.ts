@@ -6,6 +6,9 @@ import { encodeRecord } from '../values';
 
 type Batch = Map<string, Uint8Array | undefined> & WriteBatch;
 
+/** A run's head as it is stored: with the key of its wake, which is not to be found out from the rest. */
+type StoredHead = RunHead & { readonly wake: string | null };
+
 /** History records hold at most this much, or one event. */
 const chunkBytes = 1024 * 1024;
 
@@ -25,10 +28,11 @@ export class RunRecord {
   static async load(store: ShardStore, runId: string): Promise<RunRecord | undefined> {
     const tables = emptyTables();
     const document = documentOf(runId, tables);
-    const head = await document.load(store);
-    if (!head) return undefined;
+    const stored = await document.load(store);
+    if (!stored) return undefined;
+    const { wake, ...head } = stored;
     const record = new RunRecord(new RunState(head, tables), document);
-    record.savedWake = record.wakeKey();
+    record.savedWake = wake ?? undefined;
     return record;
   }
 
@@ -47,7 +51,7 @@ export class RunRecord {
     // In a transactional window things are put off that the next owner has to look at (R7).
     if (run.isOwing || run.window !== null) return 0;
     if (!run.isOpen) return undefined;
-    if (run.ready.size > 0 || run.running.size > 0 || run.isEnding) return 0;
+    if (run.ready.size > 0 || run.running.size > 0 || run.retrying.size > 0 || run.isEnding) return 0;
     return run.due.next() ?? undefined;
   }
 
@@ -61,8 +65,8 @@ export class RunRecord {
     if (!this.isDirty) return;
     this.saveGarbage(batch);
     this.saveHistory(batch);
-    this.document.save(this.run.head, batch);
     const wake = this.wakeKey();
+    this.document.save({ ...this.run.head, wake: wake ?? null }, batch);
     if (wake === this.savedWake) return;
     if (this.savedWake !== undefined) batch.set(this.savedWake, undefined);
     if (wake !== undefined) batch.set(wake, encodeRecord(this.run.head.flowId));
@@ -107,7 +111,7 @@ export class RunRecord {
   }
 }
 
-function documentOf(runId: string, tables: RunTables): Document<RunHead> {
+function documentOf(runId: string, tables: RunTables): Document<StoredHead> {
   return new Document(
     { head: keys.run(runId), row: (table, key) => keys.runRow(runId, table, key), rows: keys.runRows(runId) },
     { ...tables },
