@@ -171,8 +171,10 @@ export class RunState {
     this.executions.set(after.id, after);
     // Kept first and let go last: a snapshot that lives on must not lose its versions in between.
     if (after.call?.snapshot != null) this.snapshots.keep(after.call.snapshot);
-    if (before) this.unindex(before);
-    this.index(after);
+    // A wait that only changed keeps its place among those on its Channels.
+    const goesOn = before?.wait != null && after.wait !== null && before.wait.issue === after.wait.issue;
+    if (before) this.unindex(before, goesOn);
+    this.index(after, goesOn);
     if (before?.call?.snapshot != null) this.releaseSnapshot(before.call.snapshot);
   }
 
@@ -249,7 +251,7 @@ export class RunState {
     this.attributes.write(address, value, this.head.events, () => this.nextSeq());
   }
 
-  private index(execution: Execution): void {
+  private index(execution: Execution, goesOn = false): void {
     const { id, call, wait } = execution;
     this.due.set(id, dueOf(execution));
     if (call?.state === 'ready') this.ready.add(id);
@@ -258,6 +260,10 @@ export class RunState {
       this.locked.add(id);
       this.locks.wait(id, call.locks);
     } else if (call && call.state !== 'delayed' && call.locks.length > 0) this.locks.hold(id, call.locks);
+    if (!goesOn) this.queueWait(id, wait);
+  }
+
+  private queueWait(id: string, wait: Execution['wait']): void {
     for (const condition of wait?.conditions ?? []) {
       if (condition.kind !== 'channel') continue;
       const waiters = this.waiters.get(condition.address);
@@ -266,7 +272,7 @@ export class RunState {
     }
   }
 
-  private unindex(execution: Execution): void {
+  private unindex(execution: Execution, goesOn = false): void {
     const { id, call, wait } = execution;
     this.due.set(id, null);
     this.ready.delete(id);
@@ -275,7 +281,7 @@ export class RunState {
     if (call?.token != null) this.heartbeats.delete(call.token);
     this.locked.delete(id);
     if (call && call.locks.length > 0) this.locks.leave(id);
-    for (const condition of wait?.conditions ?? []) {
+    for (const condition of goesOn ? [] : (wait?.conditions ?? [])) {
       if (condition.kind !== 'channel') continue;
       const waiters = this.waiters.get(condition.address);
       waiters?.delete(id);
