@@ -12,7 +12,6 @@ import type {
 import { checkFlow } from './declared';
 import type { LockClaim } from './execution';
 import { FlowState } from './flow-state';
-import { limits } from './limits';
 import { claimsOf } from './lock';
 import { lookAtAll } from './look-at-all';
 import { callHolder, hasStartedCalls, type OpenCall } from './open-call';
@@ -179,10 +178,9 @@ export function callGone(turn: Turn, command: CallGoneCommand): void {
 }
 
 /** The worker of started calls is gone or was silent for too long: others may run their handlers again (R6). */
-export function callsAgain(turn: Turn, worker: string, silentMs: number | null): void {
-  if (silentMs !== null && silentMs < limits.callSilenceMs) return;
+export function callsAgain(turn: Turn, worker: string, tokens: readonly string[] | null): void {
   for (const open of [...(standingIn(turn)?.calls.values() ?? [])]) {
-    if (open.worker !== worker || open.state !== 'started') continue;
+    if (open.worker !== worker || open.state !== 'started' || (tokens && !tokens.includes(open.token!))) continue;
     if (turn.flow.run?.window === open.requestId) endWindow(turn);
     turn.effects.push({ kind: 'abort', worker, token: open.token!, reason: 'the worker was taken for dead' });
     makeReady(turn, open);

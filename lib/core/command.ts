@@ -194,10 +194,12 @@ export interface RollCommand {
   readonly kind: 'roll';
 }
 
-/** A worker process was not heard of for so long, or is known to be gone (null): its attempts fail (X2). */
+/** A worker process was not heard of for so long, or is known to be gone (null): attempts of it fail (X2). */
 export interface WorkerGoneCommand {
   readonly kind: 'workerGone';
   readonly worker: string;
+  /** The attempts and calls that do not allow so long a silence; null: all it has. */
+  readonly tokens: readonly string[] | null;
   readonly silentMs: number | null;
 }
 

@@ -6,7 +6,6 @@ import type { Execution } from './execution';
 import { failAttempt } from './failure-route';
 import { limits } from './limits';
 import { lookAtAll } from './look-at-all';
-import { methodPlan } from './policy';
 import { deadlineKey } from './run-state';
 import { readyEffect, scheduleStep, startByOf } from './step';
 import type { Turn } from './turn';
@@ -83,16 +82,15 @@ function timeOut(turn: Turn, execution: Execution, name: string, what: string, r
 }
 
 /** Fails the attempts of a worker that was silent for longer than they allow; the policy decides what follows (X2). */
-export function workerGone(turn: Turn, { worker, silentMs }: WorkerGoneCommand): void {
-  callsAgain(turn, worker, silentMs);
+export function workerGone(turn: Turn, { worker, tokens, silentMs }: WorkerGoneCommand): void {
+  callsAgain(turn, worker, tokens);
   const run = turn.flow.run;
   if (!run?.isTaking) return;
   for (const id of [...run.running]) {
     const execution = run.executions.get(id);
     const call = execution?.call;
     if (!execution || call?.worker !== worker) continue;
-    const { heartbeatTimeoutMs } = methodPlan(turn.plan, execution, call.method);
-    if (silentMs !== null && silentMs < heartbeatTimeoutMs) continue;
+    if (tokens && !tokens.includes(call.token!)) continue;
     const what = silentMs === null ? 'is gone' : `was not heard of for ${silentMs} ms`;
     turn.effects.push({ kind: 'abort', worker, token: call.token!, reason: 'the worker was taken for dead' });
     failAttempt(turn, execution, {

@@ -8,6 +8,7 @@ import type { Cells } from './cells';
 import type { Outlet } from './outlet';
 import type { Plans } from './plans';
 import type { ShardOwnerParts } from './shard-owner';
+import { Unsent } from './unsent';
 import type { WritePipeline } from './write-pipeline';
 
 interface Waiting {
@@ -59,11 +60,12 @@ export class Calls {
   private readonly cancels = new Set<Cancel>();
   private readonly due = new DueQueue();
   private made = 0;
-  /** Hand-outs that wait for a write; see `Tasks.close`. */
-  private readonly unsent = new Map<string, string>();
+  private readonly unsent: Unsent;
   private cancelTimer: Cancel | undefined;
 
-  constructor(private readonly parts: CallParts) {}
+  constructor(private readonly parts: CallParts) {
+    this.unsent = new Unsent(parts.owner.callTakers);
+  }
 
   take(request: CallRequest): void {
     const { flowId, command } = request;
@@ -145,8 +147,7 @@ export class Calls {
   handOut(cell: Cell, { worker, task }: HandOutCallEffect): void {
     const { owner, pipeline, watch, outlet } = this.parts;
     owner.callTakers.hold(worker, task.token);
-    this.unsent.set(task.token, worker);
-    watch(worker, task.token, task.flowId);
+    this.unsent.add(task.token, worker);
     if (cell.flow.run?.window === task.requestId) this.shorten(keyOf(task.flowId, task.requestId));
     const claim = this.answering;
     const message: ToProcess = {
@@ -157,7 +158,8 @@ export class Calls {
     };
     this.sent.set(task.token, { worker, message });
     pipeline.whenDurable(cell.changedIn, () => {
-      this.unsent.delete(task.token);
+      if (!this.unsent.send(task.token)) return;
+      watch(worker, task.token, task.flowId);
       outlet.post(worker, message);
     });
     pipeline.hurry();
@@ -178,7 +180,7 @@ export class Calls {
   }
 
   close(): void {
-    for (const [token, worker] of this.unsent) this.parts.owner.callTakers.release(worker, token);
+    this.unsent.dropAll();
     this.cancelTimer?.();
     for (const cancel of this.cancels) cancel();
   }

@@ -3,6 +3,8 @@ import type { Task } from '../core';
 interface Attempt {
   readonly flowId: string;
   readonly heartbeatTimeoutMs: number;
+  /** Silence before it was handed out is not held against it. */
+  since: number;
   /** Beats since the hand-out; a first beat may have been sent before the task came. */
   beats: number;
 }
@@ -17,6 +19,7 @@ export interface Silence {
   readonly process: string;
   readonly silentMs: number;
   readonly flowIds: readonly string[];
+  readonly tokens: readonly string[];
 }
 
 /**
@@ -35,8 +38,7 @@ export class HandedOut {
   add(process: string, task: Pick<Task, 'flowId' | 'heartbeatTimeoutMs' | 'token'>, now: number): void {
     const { flowId, heartbeatTimeoutMs } = task;
     const holder = this.holders.get(process) ?? { heardAt: now, attempts: new Map() };
-    if (holder.attempts.size === 0) holder.heardAt = now;
-    holder.attempts.set(task.token, { flowId, heartbeatTimeoutMs, beats: 0 });
+    holder.attempts.set(task.token, { flowId, heartbeatTimeoutMs, since: now, beats: 0 });
     this.holders.set(process, holder);
     this.processOf.set(task.token, process);
   }
@@ -72,15 +74,16 @@ export class HandedOut {
   overdue(now: number, stillMs: number): Silence[] {
     const excess = now - this.lookedAt - stillMs;
     this.lookedAt = now;
-    if (excess > 0) for (const holder of this.holders.values()) holder.heardAt += excess;
     const silences: Silence[] = [];
-    for (const [process, { heardAt, attempts }] of this.holders) {
-      const silentMs = now - heardAt;
-      const flowIds = new Set<string>();
-      for (const { flowId, heartbeatTimeoutMs } of attempts.values()) {
-        if (heartbeatTimeoutMs <= silentMs) flowIds.add(flowId);
-      }
-      if (flowIds.size > 0) silences.push({ process, silentMs, flowIds: [...flowIds] });
+    for (const [process, holder] of this.holders) {
+      if (excess > 0) standStill(holder, excess);
+      const silentMs = now - holder.heardAt;
+      const silent = [...holder.attempts].filter(
+        ([, { since, heartbeatTimeoutMs }]) => heartbeatTimeoutMs <= now - Math.max(since, holder.heardAt),
+      );
+      if (silent.length === 0) continue;
+      const flowIds = new Set(silent.map(([, { flowId }]) => flowId));
+      silences.push({ process, silentMs, flowIds: [...flowIds], tokens: silent.map(([token]) => token) });
     }
     return silences;
   }
@@ -95,4 +98,9 @@ export class HandedOut {
     }
     return shortest;
   }
+}
+
+function standStill(holder: Holder, ms: number): void {
+  holder.heardAt += ms;
+  for (const attempt of holder.attempts.values()) attempt.since += ms;
 }

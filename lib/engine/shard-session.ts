@@ -98,7 +98,8 @@ export class ShardSession {
     this.tasks = new Tasks({ ...shared, wake, inbox, sendCallAgain: (token) => this.calls.sendAgain(token) });
     this.calls = new Calls({
       ...shared,
-      watch: (worker, token, flowId) => this.tasks.watch(worker, token, flowId, limits.callSilenceMs),
+      watch: (worker, token, flowId) =>
+        this.tasks.watch(worker, { token, flowId, heartbeatTimeoutMs: limits.callSilenceMs }),
       unwatch: (token) => this.tasks.over(token),
       answer: (request, value) => this.answer(request, value),
     });

@@ -14,6 +14,7 @@ import type { Plans } from './plans';
 import type { QueueLength } from './queue-state';
 import { issueId, type ReadyCall, ReadyPool } from './ready-pool';
 import type { ShardOwnerParts } from './shard-owner';
+import { Unsent } from './unsent';
 import type { Taker } from './worker-registry';
 import type { WritePipeline } from './write-pipeline';
 
@@ -47,8 +48,7 @@ export class Tasks {
   /** Calls that became ready in this turn. */
   private fresh: ReadyCall[] = [];
   private readonly claims = new ClaimTokens();
-  /** Hand-outs that wait for a write, with their workers. */
-  private readonly unsent = new Map<string, string>();
+  private readonly unsent: Unsent;
   private readonly limited: Limited;
   private made = 0;
   private cancelLook: Cancel | undefined;
@@ -56,6 +56,7 @@ export class Tasks {
   constructor(private readonly parts: TaskParts) {
     const { clock } = parts.owner;
     this.handedOut = new HandedOut(clock.monotonic());
+    this.unsent = new Unsent(parts.owner.workers);
     this.heldBack = new HeldBack(clock);
     this.limited = new Limited(parts.owner, () => parts.wake());
   }
@@ -104,23 +105,28 @@ export class Tasks {
   handOut(cell: Cell, { worker, task, durability }: HandOutEffect): void {
     const { pipeline, owner } = this.parts;
     owner.workers.hold(worker, task.token);
-    this.unsent.set(task.token, worker);
-    this.handedOut.add(worker, task, owner.clock.monotonic());
-    this.lookLater();
-    if (durability === 'ASYNC') return pipeline.whenDurable(cell.syncResultIn, () => this.post(worker, task));
-    pipeline.whenDurable(pipeline.gathering, () => this.post(worker, task));
+    this.unsent.add(task.token, worker);
+    const send = () => {
+      // The attempt may be over before it could begin.
+      if (!this.unsent.send(task.token)) return;
+      this.watch(worker, task);
+      this.post(worker, task);
+    };
+    if (durability === 'ASYNC') return pipeline.whenDurable(cell.syncResultIn, send);
+    pipeline.whenDurable(pipeline.gathering, send);
     pipeline.hurry();
   }
 
-  /** Watches something else that a worker has in hand. */
-  watch(worker: string, token: string, flowId: string, silenceMs: number): void {
-    this.handedOut.add(worker, { token, flowId, heartbeatTimeoutMs: silenceMs }, this.parts.owner.clock.monotonic());
+  /** Something is in a worker's hands from now on. */
+  watch(worker: string, inHand: Pick<Task, 'flowId' | 'heartbeatTimeoutMs' | 'token'>): void {
+    this.handedOut.add(worker, inHand, this.parts.owner.clock.monotonic());
     this.lookLater();
   }
 
   /** The attempt is over for this owner, whether the worker knows it or not. */
   over(token: string): void {
     this.handedOut.remove(token);
+    this.unsent.drop(token);
     this.claims.forget(token);
     this.limited.over(token);
   }
@@ -151,14 +157,13 @@ export class Tasks {
       if (owner.dispatch.isGone(worker)) gone.add(worker);
       else {
         owner.workers.hold(worker, task.token);
-        this.handedOut.add(worker, task, owner.clock.monotonic());
+        this.watch(worker, task);
         this.limited.holdAgain(cell, task, this.parts.plans.get(cell.flow.run!.head.plan));
         // Its hand-out may never have gone out; a worker runs a token once.
         this.post(worker, task);
       }
     }
-    for (const worker of gone) run(cell.flow.head.flowId, { kind: 'workerGone', worker, silentMs: null });
-    this.lookLater();
+    for (const worker of gone) run(cell.flow.head.flowId, { kind: 'workerGone', worker, tokens: null, silentMs: null });
   }
 
   beat({ process, tokens, values }: Beat): void {
@@ -180,11 +185,10 @@ export class Tasks {
   }
 
   close(): void {
-    // Their workers will never hear of these, so they cannot give the slots back.
-    for (const [token, worker] of this.unsent) this.parts.owner.workers.release(worker, token);
     this.cancelLook?.();
     this.cancelLook = undefined;
     this.heldBack.close();
+    this.unsent.dropAll();
     this.limited.close();
   }
 
@@ -244,7 +248,6 @@ export class Tasks {
   }
 
   private post(worker: string, task: Task): void {
-    this.unsent.delete(task.token);
     const claim = this.claims.claimOf(task.token);
     const { outlet, owner } = this.parts;
     outlet.post(worker, { kind: 'handOut', shard: owner.shard, task, ...(claim !== undefined && { claim }) });
@@ -282,8 +285,8 @@ export class Tasks {
     const still = inbox.isHeard ? 2 * lookMs : 0;
     const silences = this.handedOut.overdue(owner.clock.monotonic(), still);
     later(
-      silences.flatMap(({ process, silentMs, flowIds }) =>
-        flowIds.map((flowId) => [flowId, { kind: 'workerGone', worker: process, silentMs }] as const),
+      silences.flatMap(({ process, silentMs, flowIds, tokens }) =>
+        flowIds.map((flowId) => [flowId, { kind: 'workerGone', worker: process, tokens, silentMs }] as const),
       ),
     );
   }
