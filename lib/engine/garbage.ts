@@ -53,7 +53,11 @@ export class Garbage {
     this.collecting = true;
     this.collect()
       .then(
-        (more) => this.expect(this.time.now() + (more ? 0 : lookMs)),
+        (more) => {
+          if (more === undefined) this.expect(this.time.now() + lookMs);
+          // Until then the same would be found again.
+          else this.pipeline.whenDurable(more, () => this.expect(this.time.now()));
+        },
         (error) => this.failed(error),
       )
       .finally(() => {
@@ -61,8 +65,8 @@ export class Garbage {
       });
   }
 
-  /** True if there was more than one batch may hold. */
-  private async collect(): Promise<boolean> {
+  /** If there was more than one batch may hold, gives the write that removes its part. */
+  private async collect(): Promise<number | undefined> {
     const removed: string[] = [];
     for await (const [key, bytes] of this.store.scan(keys.garbageUntil(this.time.now()))) {
       const record = decodeRecord(bytes) as GarbageRecord;
@@ -87,8 +91,9 @@ export class Garbage {
       if (removed.length >= keysPerBatch) break;
     }
     for (const key of removed) this.pipeline.put(key, undefined);
+    const batch = this.pipeline.gathering;
     this.pipeline.go();
-    return removed.length >= keysPerBatch;
+    return removed.length >= keysPerBatch ? batch : undefined;
   }
 
   /** Lets go of the flowId with its last run, or, while ids of its requests are remembered, later (I1). */
