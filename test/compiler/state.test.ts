@@ -41,6 +41,7 @@ function recorder() {
       pending: (type, key) => [id(type, key), 'second'],
       size: () => 2,
     },
+    startSubFlow: (type) => `child of ${type.name}`,
   };
   return { invocation, calls };
 }
