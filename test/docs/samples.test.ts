@@ -17,10 +17,22 @@ const expected: Record<string, readonly string[]> = {
     'moon: too late []',
   ],
   counter: ['  with an exclusive lock: 20'],
+  cart: [
+    '  has no room for a table (90)',
+    'RPC_REJECTED: The cart holds 95 already.',
+    'checked out: { items: 3, total: 185 }',
+  ],
   children: ["  'piano failed: nobody lives there',", 'survey delivered'],
   'fan-out': ['14 words on 4 pages'],
+  entity: ['asked twice, applied once: 225 225', 'refused: Overdrawn: 80 is above the limit of cash.'],
   order: ["order-1 has completed: { shipped: 'order-1' } "],
   'order --refuse': ["order-2 has completed: { refunded: 'order-2' } "],
+  saga: ['t-2: put 50 back to jon: There is no account of nobody.', 't-3: moved nothing: jon has only 50.'],
+  subscription: [
+    'mara paid 24: too expensive',
+    'jon cancelled in the trial: not for me',
+    'kim paid 36: the plan has ended',
+  ],
 };
 
 describe('samples', function () {
