@@ -30,7 +30,8 @@ class DrainStep {
   waitFor() {
     return until(this.work.takeUpTo(3));
   }
-  execute(_input: undefined, ctx: StepContext) {
+  async execute(_input: undefined, ctx: StepContext) {
+    await turns(3);
     for (const each of this.work.received()) log.add(ctx.flowId, each);
     return completeIfEmpty([Work], log.of(ctx.flowId).length, to(DrainStep));
   }
@@ -74,6 +75,11 @@ class NumbersFlow {
   }
 }
 
+/** Lets the event loop turn that often. */
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
 /** What the call gave, or the code it was refused with. */
 async function outcome<T>(call: Promise<T>): Promise<T | string> {
   try {
@@ -90,7 +96,7 @@ describeOnEveryStack('Completion racing with incoming work', (stack) => {
   it('[C09] a message that arrives while the Flow decides to complete is processed or refused', async () => {
     let accepted = 0;
     let refused = 0;
-    const race = async () => {
+    const race = async (_: unknown, flowNumber: number) => {
       const flowId = fresh('drain');
       await system.client.start(DrainFlow, flowId);
       const mine: number[] = [];
@@ -103,7 +109,8 @@ describeOnEveryStack('Completion racing with incoming work', (stack) => {
         }
         mine.push(number);
         // At all sorts of moments around the close.
-        await pause((number * 3) % 7);
+        if (flowNumber % 2) await turns((number * 5 + flowNumber) % 17);
+        else await pause((number * 3) % 7);
         if (number === 60) break;
       }
       assert.equal(await system.client.result(DrainFlow, flowId), mine.length);
@@ -122,7 +129,7 @@ describeOnEveryStack('Completion racing with incoming work', (stack) => {
       const rpc = system.client.rpc(NumbersFlow, flowId);
       const answers = await Promise.all(
         Array.from({ length: 80 }, async (_, i) => {
-          if (i > 45) for (let turns = 0; turns < i; turns++) await new Promise((resolve) => setImmediate(resolve));
+          if (i > 45) await turns(i);
           return outcome(rpc.append(i));
         }),
       );

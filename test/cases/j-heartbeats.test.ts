@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
-import { Flow, gracefulComplete, Step, type StepContext } from '../../index';
+import { once } from 'node:events';
+import { Flow, gracefulComplete, Holdfast, Step, type StepContext } from '../../index';
+import { MemoryStateStore } from '../../lib/store/memory-state-store';
 import { TestEnvironment } from '../../lib/testing';
+import { eventually } from '../support/eventually';
+import { eventKinds } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
 
 const resumed = new Log<unknown>();
@@ -15,7 +19,8 @@ class LongStep {
     }
     for (let done = 1; done <= 1_000; done++) ctx.heartbeat(done);
     if (how === 'throw') throw new Error('at 1000');
-    await gate.pass(ctx.flowId);
+    await Promise.race([gate.pass(ctx.flowId), once(ctx.signal, 'abort')]);
+    if (ctx.signal.aborted) throw ctx.signal.reason;
     return gracefulComplete();
   }
 }
@@ -45,5 +50,20 @@ describe('Heartbeats and long Steps', () => {
     await env.advance('11m', { whileRunning: true });
     assert.deepEqual(resumed.of(flowId), [1_000]);
     gate.open(flowId);
+  });
+
+  it('[C37] and what a worker that closes gave back, which uses up no attempt', async () => {
+    const flowId = fresh('long');
+    const options = { flows: [LongFlow], store: new MemoryStateStore(), grace: 0 };
+    const first = await Holdfast.open(options);
+    await first.client.start(LongFlow, flowId, 'hang');
+    await eventually(() => assert.equal(gate.arrived(flowId), 1));
+    await first.close();
+    const second = await Holdfast.open(options);
+    await second.client.result(LongFlow, flowId);
+    assert.deepEqual(resumed.of(flowId), [1_000]);
+    const kinds = await eventKinds(second.client, flowId);
+    assert.deepEqual([kinds.includes('AttemptReturned'), kinds.includes('AttemptFailed')], [true, false]);
+    await second.close();
   });
 });
