@@ -13,6 +13,7 @@ import {
   Rpc,
   Step,
   type StepContext,
+  subFlow,
   Timer,
   until,
 } from '../../index';
@@ -106,7 +107,22 @@ class NapFlow {
   static readonly start = NapStep;
 }
 
-const flows = [ReminderFlow, FlakyFlow, SlowFlow, NapFlow];
+@Step()
+class ParentStep {
+  waitFor() {
+    return until(subFlow(ReminderFlow, undefined, { flowId: 'child', parentClose: 'terminate' }));
+  }
+  execute(_: undefined, ctx: StepContext) {
+    return gracefulComplete(ctx.subFlow()!.output);
+  }
+}
+
+@Flow()
+class ParentFlow {
+  static readonly start = ParentStep;
+}
+
+const flows = [ReminderFlow, FlakyFlow, SlowFlow, NapFlow, ParentFlow];
 
 describe('TestEnvironment', () => {
   let env: TestEnvironment;
@@ -177,6 +193,16 @@ describe('TestEnvironment', () => {
       ran,
       Array.from({ length: 50 }, (_, i) => `n${i + 1}@${(i + 1) * 1_000}`),
     );
+  });
+
+  it('runs SubFlows, over a crash', async () => {
+    await env.client.start(ParentFlow, 'p');
+    await env.advance('25h');
+    await env.crash();
+    await env.advance('24h');
+    assert.equal((await env.client.attributes(ReminderFlow, 'child')).get(Reminders), 2);
+    await env.client.rpc(ReminderFlow, 'child').answer('from the child');
+    assert.equal(await env.client.result(ParentFlow, 'p'), 'from the child');
   });
 
   it('settled waits for handlers that wait for something real', async () => {
