@@ -1,128 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  Attribute,
-  anyOf,
-  Channel,
-  DurableAttribute,
-  DurableChannel,
-  deadEnd,
-  Flow,
-  goTo,
-  gracefulComplete,
-  Rpc,
-  Step,
-  type StepContext,
-  subFlow,
-  Timer,
-  until,
-} from '../../index';
 import { TestEnvironment, type TestEnvironmentOptions } from '../../lib/testing';
 import { refuses } from '../support/expect';
+import { FlakyFlow, flows, gate, NapFlow, ParentFlow, ReminderFlow, Reminders, ran, SlowFlow } from './flows';
 
 const hour = 3_600_000;
-const ran: string[] = [];
-let gate: Promise<void> = Promise.resolve();
-
-@Attribute()
-class Reminders extends DurableAttribute<number> {}
-
-@Channel()
-class Answers extends DurableChannel<string> {}
-
-@Step()
-class RemindStep {
-  constructor(
-    private readonly reminders: Reminders,
-    private readonly answers: Answers,
-  ) {}
-
-  waitFor() {
-    return anyOf(this.answers.take(1), Timer.after('24h', 'remind'));
-  }
-
-  execute(_: undefined, ctx: StepContext) {
-    ran.push(`${ctx.stepExecutionId}#${ctx.attempt}`);
-    if (!ctx.fired('remind')) return gracefulComplete(this.answers.received()[0]!);
-    this.reminders.set((this.reminders.get() ?? 0) + 1);
-    return goTo(RemindStep);
-  }
-}
-
-@Flow()
-class ReminderFlow {
-  static readonly start = RemindStep;
-  constructor(private readonly answers: Answers) {}
-
-  @Rpc()
-  answer(text: string) {
-    this.answers.publish(text);
-    return text.length;
-  }
-}
-
-@Step({ retry: { initialInterval: '10s', coefficient: 3, maximumAttempts: 4 } })
-class FlakyStep {
-  execute(_: undefined, ctx: StepContext) {
-    ran.push(`${ctx.stepExecutionId}#${ctx.attempt}`);
-    if (ctx.attempt < 4) throw new Error('not yet');
-    return gracefulComplete(ctx.attempt);
-  }
-}
-
-@Flow()
-class FlakyFlow {
-  static readonly start = FlakyStep;
-}
-
-@Step({ timeout: '5m', retry: { maximumAttempts: 1 } })
-class SlowStep {
-  async execute(what: 'io' | 'gate' | 'hang', ctx: StepContext) {
-    ran.push(what);
-    if (what === 'io') await pause(30);
-    else if (what === 'gate') await gate;
-    else await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)));
-    return gracefulComplete(what);
-  }
-}
-
-@Flow()
-class SlowFlow {
-  static readonly start = SlowStep;
-}
-
-@Step({ durability: 'ASYNC' })
-class NapStep {
-  waitFor(ms: number) {
-    return until(Timer.after(ms));
-  }
-  execute(ms: number, ctx: StepContext) {
-    ran.push(`${ctx.flowId}@${ms}`);
-    return deadEnd();
-  }
-}
-
-@Flow()
-class NapFlow {
-  static readonly start = NapStep;
-}
-
-@Step()
-class ParentStep {
-  waitFor() {
-    return until(subFlow(ReminderFlow, undefined, { flowId: 'child', parentClose: 'terminate' }));
-  }
-  execute(_: undefined, ctx: StepContext) {
-    return gracefulComplete(ctx.subFlow()!.output);
-  }
-}
-
-@Flow()
-class ParentFlow {
-  static readonly start = ParentStep;
-}
-
-const flows = [ReminderFlow, FlakyFlow, SlowFlow, NapFlow, ParentFlow];
 
 describe('TestEnvironment', () => {
   let env: TestEnvironment;
@@ -214,7 +96,7 @@ describe('TestEnvironment', () => {
   it('settled says which handler does not end', async () => {
     const impatient = await open({ patience: 50 });
     let pass = () => {};
-    gate = new Promise((resolve) => {
+    gate.passed = new Promise((resolve) => {
       pass = resolve;
     });
     await impatient.client.start(SlowFlow, 's', 'gate');
@@ -236,7 +118,7 @@ describe('TestEnvironment', () => {
 
   it('crash: what ran never comes back, and what is saved goes on', async () => {
     let pass = () => {};
-    gate = new Promise((resolve) => {
+    gate.passed = new Promise((resolve) => {
       pass = resolve;
     });
     await env.client.start(SlowFlow, 's', 'gate');
