@@ -78,9 +78,14 @@ describeOnEveryStack('Retention', (stack) => {
     // Enough to need records of its own, besides the head.
     const attributes = [initially(Data, 'x'.repeat(100_000))];
     await system.client.start(KeepFlow, flowId, undefined, { attributes, requestId: 'start' });
-    for (let i = 0; i < 100; i++) await publish(system, flowId, 'y'.repeat(2_000), `m${i}`);
-    await publish(system, flowId, 'end');
+    const messages = Array.from({ length: 100 }, (_, i) => ({ value: 'y'.repeat(2_000), messageId: `m${i}` }));
+    await system.client.publishAll(
+      KeepFlow,
+      flowId,
+      [{ value: 'end' }, ...messages].map((message) => ({ channel: Messages, ...message })),
+    );
     await system.client.result(KeepFlow, flowId);
+    assert.ok((await left(system))['t/']! > 0);
     await system.advance(hour - 120_000);
     assert.equal(await system.client.result(KeepFlow, flowId), 'the end');
     await system.advance(150_000);
