@@ -76,5 +76,10 @@ async function installHoldfast(modules: string): Promise<void> {
   const index = JSON.stringify(join(root, 'index'));
   await writeFile(join(folder, 'index.js'), `module.exports = require(${index});\n`);
   await writeFile(join(folder, 'index.d.ts'), `export * from ${index};\n`);
+  for (const part of ['testing', 'cluster']) {
+    const entry = JSON.stringify(join(root, 'lib', part, 'index'));
+    await writeFile(join(folder, `${part}.js`), `module.exports = require(${entry});\n`);
+    await writeFile(join(folder, `${part}.d.ts`), `export * from ${entry};\n`);
+  }
   await symlink(join(root, 'node_modules/inversify'), join(modules, 'inversify'));
 }
