@@ -1,6 +1,7 @@
 import type { Command } from '../core';
 import type { CallRequest, CallResult, Claim, Introduce, Read, Request, Result, ToShard } from '../dispatch';
 import { HoldfastError } from '../errors';
+import type { Blocked } from './blocked';
 import type { Calls } from './calls';
 import type { Cells } from './cells';
 import type { Outlet } from './outlet';
@@ -19,7 +20,7 @@ export interface IntakeParts {
   readonly tasks: Tasks;
   readonly calls: Calls;
   readonly reads: Reads;
-  readonly blocked: ReadonlyMap<string, HoldfastError>;
+  readonly blocked: Pick<Blocked, 'get' | 'has'>;
   run(flowId: string, command: Command, onAnswer?: (answer: unknown) => void): void;
   answer(to: Request | Read | CallRequest, value: unknown): void;
 }

@@ -1,6 +1,7 @@
 import type { HoldfastDispatch, ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Clock, Lease, Logger, ShardStore, StateStore, StoreStats } from '../ports';
+import { Blocked } from './blocked';
 import type { CallTakers } from './call-takers';
 import type { QueueLimits } from './queue-limits';
 import type { QueueLength } from './queue-state';
@@ -33,10 +34,11 @@ export class ShardOwner {
   private turning: Promise<void> | undefined;
   private again = false;
   private readonly watchers: Watchers;
-  private readonly blocked = new Map<string, HoldfastError>();
+  private readonly blocked: Blocked;
 
   constructor(private readonly parts: ShardOwnerParts) {
     this.watchers = new Watchers(parts.clock);
+    this.blocked = new Blocked(parts.logger);
   }
 
   async open(): Promise<void> {
@@ -132,19 +134,21 @@ export class ShardOwner {
 
   private fail(session: ShardSession, error: unknown): void {
     if (this.session !== session) return;
-    const { logger, shard, onFenced } = this.parts;
+    const { logger, shard } = this.parts;
     this.session = undefined;
     session.end();
     const closing = this.store!.close().catch(() => {});
-    if (error instanceof HoldfastError && error.kind === 'fenced') {
-      this.closed = true;
-      this.leaveInbox();
-      logger.error('the shard was taken over by another owner', { shard });
-      onFenced(error);
-      return;
-    }
+    if (error instanceof HoldfastError && error.kind === 'fenced') return this.lose(error);
     logger.warn('the shard is reopened', { shard, error });
     closing.then(() => this.reopen(0));
+  }
+
+  private lose(error: HoldfastError): void {
+    const { logger, shard, onFenced } = this.parts;
+    this.closed = true;
+    this.leaveInbox();
+    logger.error('the shard was taken over by another owner', { shard });
+    onFenced(error);
   }
 
   private leaveInbox(): void {
@@ -153,9 +157,11 @@ export class ShardOwner {
   }
 
   private reopen(delayMs: number): void {
-    const { clock, logger, shard } = this.parts;
+    const { clock, logger, shard, lease } = this.parts;
     clock.after(delayMs, () => {
       if (this.closed) return;
+      // Opening would fence whoever holds the shard now.
+      if (!lease.isValid()) return this.lose(new HoldfastError('FENCED', `The lease of shard ${shard} is over.`));
       this.begin().catch((error) => {
         logger.error('the shard could not be reopened', { shard, error });
         this.reopen(Math.min(5_000, 2 * delayMs + 50));

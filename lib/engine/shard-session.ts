@@ -5,6 +5,7 @@ import type { FlowPlan } from '../plan';
 import type { ShardStore } from '../ports';
 import { keys } from '../store/keys';
 import { decodeRecord, encodeRecord } from '../values';
+import type { Blocked } from './blocked';
 import { Calls } from './calls';
 import type { Cell } from './cell';
 import { Cells } from './cells';
@@ -57,14 +58,14 @@ export class ShardSession {
   /** Commands of the engine's own, for the next turn. */
   private own: OwnCommand[] = [];
   private ended = false;
+  private isOpen = false;
 
   private constructor(
     private readonly store: ShardStore,
     private readonly time: ShardClock,
     private readonly inbox: ShardInbox,
     private readonly watchers: Watchers,
-    /** Flows that cannot be read or decided; the others go on (P10). */
-    private readonly blocked: Map<string, HoldfastError>,
+    private readonly blocked: Blocked,
     private readonly parts: ShardOwnerParts,
     hooks: SessionHooks,
   ) {
@@ -113,7 +114,7 @@ export class ShardSession {
     store: ShardStore,
     inbox: ShardInbox,
     watchers: Watchers,
-    blocked: Map<string, HoldfastError>,
+    blocked: Blocked,
     parts: ShardOwnerParts,
     hooks: SessionHooks,
   ): Promise<ShardSession> {
@@ -121,6 +122,7 @@ export class ShardSession {
     const time = new ShardClock(parts.clock, stored ? (decodeRecord(stored) as number) : 0);
     const session = new ShardSession(store, time, inbox, watchers, blocked, parts, hooks);
     await session.load();
+    session.isOpen = true;
     return session;
   }
 
@@ -287,11 +289,10 @@ export class ShardSession {
     return cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable;
   }
 
+  /** Parks a flow. What failed while its owner worked is first looked at again by a session that reads its records anew. */
   private block(flowId: string, cause: unknown): void {
-    this.parts.logger.error('a flow is blocked: it cannot be read or decided', { flowId, error: cause });
-    const what = cause instanceof Error ? cause.message : String(cause);
-    const message = `The Flow ${JSON.stringify(flowId)} is blocked: ${what}`;
-    this.blocked.set(flowId, new HoldfastError('CORRUPT_RECORD', message, { where: flowId, cause }));
+    if (this.isOpen && this.blocked.doubt(flowId, cause)) throw cause;
+    this.blocked.park(flowId, cause);
   }
 }
 

@@ -1,0 +1,38 @@
+import { HoldfastError } from '../errors';
+import type { Logger } from '../ports';
+
+/** Flows that cannot be read or decided. They are parked, and the others of their shard go on (P10). */
+export class Blocked {
+  private readonly errors = new Map<string, HoldfastError>();
+  private readonly doubted = new Set<string>();
+
+  constructor(private readonly logger: Logger) {}
+
+  get(flowId: string): HoldfastError | undefined {
+    return this.errors.get(flowId);
+  }
+
+  has(flowId: string): boolean {
+    return this.errors.has(flowId);
+  }
+
+  /** True the first time a flow fails: what is in memory may be to blame, and its records deserve another look. */
+  doubt(flowId: string, error: unknown): boolean {
+    if (this.doubted.has(flowId)) return false;
+    this.logger.warn('a flow could not be read or decided, and is read again', { flowId, error });
+    this.doubted.add(flowId);
+    return true;
+  }
+
+  park(flowId: string, cause: unknown): void {
+    this.logger.error('a flow is blocked: it cannot be read or decided', { flowId, error: cause });
+    const what = cause instanceof Error ? cause.message : String(cause);
+    const message = `The Flow ${JSON.stringify(flowId)} is blocked: ${what}`;
+    this.errors.set(flowId, new HoldfastError('CORRUPT_RECORD', message, { where: flowId, cause }));
+  }
+
+  clear(): void {
+    this.errors.clear();
+    this.doubted.clear();
+  }
+}
