@@ -1,0 +1,3 @@
+export { type FaultKind, faultKinds } from './faults';
+export { digestOf, type SimulationReport, type Violation } from './report';
+export { Simulation, type SimulationOptions } from './simulation';

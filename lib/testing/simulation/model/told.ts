@@ -1,0 +1,193 @@
+import type { Answer, HandOut, Hint, Read, Request, ToProcess } from '../../../dispatch';
+import { decode } from '../../../values';
+import type { Journal } from '../workload/journal';
+import type { Programs } from '../workload/program';
+import type { Durable } from './durable';
+import type { RunModel } from './run-model';
+import { place } from './wait-model';
+
+interface Asked {
+  readonly message: Request | Read;
+  /** Events that were durable when it was asked, by run. */
+  readonly sentAt: number;
+}
+
+/** Holds everything that leaves an engine against what is durable at that moment (P4). */
+export class Told {
+  private readonly asked = new Map<string, Asked>();
+  /** Message ids and requests that clients were told to be saved. */
+  readonly acknowledged = { starts: new Map<string, string>(), messages: new Set<string>() };
+
+  constructor(
+    private readonly durable: Durable,
+    private readonly programs: Programs,
+    private readonly journal: Journal,
+    private readonly violated: (rule: string, what: string) => void,
+  ) {}
+
+  ask(message: Request | Read, now: number): void {
+    if (!this.asked.has(message.id)) this.asked.set(message.id, { message, sentAt: now });
+  }
+
+  /** `isOwner`: nobody else has opened the shard since. */
+  check(to: string, message: ToProcess, isOwner: boolean): void {
+    switch (message.kind) {
+      case 'answer':
+        return this.answer(message, isOwner);
+      case 'handOut':
+        return this.handOut(message);
+      case 'resultTaken': {
+        const token = this.durable.tokens.get(message.token);
+        if (message.accepted && token?.isRunning !== false) {
+          this.violated('P4', `${to} was told that the result of ${message.token} is taken, and it is not durable`);
+        }
+        if (!message.accepted && token?.isRunning && isOwner) {
+          this.violated('X5', `${to} was told to forget the result of ${message.token}, which is current`);
+        }
+        return;
+      }
+      case 'abort':
+        if (this.durable.tokens.get(message.token)?.isRunning) {
+          this.violated('P4', `${to} was told to abort ${message.token}, which is current: ${message.reason}`);
+        }
+    }
+  }
+
+  /** Workers hear of a SYNC call only when that it is ready is durable; of an ASYNC call at once (P3). */
+  offered(hint: Hint): void {
+    if (hint.kind !== 'step') return;
+    const run = this.durable.runs.get(hint.runId);
+    const { nodes } = this.programs.get(hint.flowId)!;
+    const mayBeAsync = nodes.some(({ options }) => options.durability === 'ASYNC');
+    const { durability, flow } = this.programs.get(hint.flowId)!;
+    if (mayBeAsync || (durability ?? (flow === 'Hasty' ? 'ASYNC' : 'SYNC')) === 'ASYNC') return;
+    if (!run?.executions.has(hint.execution) && !run?.ended.has(hint.execution)) {
+      this.violated('P2', `${hint.flowId}: ${hint.execution} was offered, and it is not durable`);
+    }
+  }
+
+  private handOut({ task }: HandOut): void {
+    const { token, execution, flowId } = task;
+    if (this.durable.tokens.has(token)) return;
+    const { nodes, durability, flow } = this.programs.get(flowId)!;
+    const { node: index } = decode(task.input!) as { node: number };
+    const options = task.recovery ? undefined : nodes[index]!.options.durability;
+    const byConfig = durability ?? (flow === 'Hasty' ? 'ASYNC' : 'SYNC');
+    if ((options ?? byConfig) === 'SYNC') {
+      return this.violated('P2', `${flowId}: ${execution} was handed out, and its start is not durable`);
+    }
+    if (task.from.kind !== 'step') return;
+    // An ASYNC call goes out early, and still not before the SYNC result that led to it (P3).
+    const parent = task.from.stepExecutionId;
+    const bodies = this.journal.ofCall(`${task.runId}/${parent}/execute`);
+    if (bodies.length === 0 || this.durable.runs.get(task.runId)?.ended.has(parent)) return;
+    const { node } = decode(bodies[0]!.task.input!) as { node: number };
+    const before = bodies[0]!.task.recovery ? undefined : nodes[node]!.options.durability;
+    if ((before ?? byConfig) === 'SYNC') {
+      this.violated('P3', `${flowId}: ${execution} was handed out before the SYNC result of ${parent} was durable`);
+    }
+  }
+
+  private answer(answer: Answer, isOwner: boolean): void {
+    const asked = this.asked.get(answer.id);
+    if (!asked) return this.violated('P4', `an answer to nothing: ${answer.id}`);
+    const { message } = asked;
+    const run = this.durable.latest(message.flowId);
+    if ('error' in answer) {
+      return this.refusal(message, answer.error.code, run, asked, isOwner);
+    }
+    const wrong = message.kind === 'request' ? this.command(message, answer.value) : this.read(message, answer.value);
+    if (wrong) this.violated('P4', `${message.flowId}: a client was told ${wrong}`);
+  }
+
+  private refusal(
+    message: Request | Read,
+    code: string,
+    run: RunModel | undefined,
+    { sentAt }: Asked,
+    isOwner: boolean,
+  ): void {
+    const { flowId } = message;
+    const runs = this.durable.byFlow.get(flowId) ?? [];
+    if (code === 'FLOW_ALREADY_EXISTS' && !run) this.violated('P4', `${flowId}: told that it exists, and it does not`);
+    if (code === 'FLOW_NOT_ACTIVE') {
+      // Its one run has been open ever since it was asked.
+      const open = runs.length === 1 && run!.isOpen && !run!.closing && run!.startedAt < sentAt - 60_000;
+      if (open) this.violated('P4', `${flowId}: told that it is not active, and it is`);
+    }
+    if (isOwner && (code === 'CORRUPT_RECORD' || code === 'INTERNAL')) {
+      this.violated('P10', `${flowId}: answered with ${code}`);
+    }
+  }
+
+  private command({ flowId, command }: Request, value: unknown): string | undefined {
+    const runs = this.durable.byFlow.get(flowId) ?? [];
+    switch (command.kind) {
+      case 'start': {
+        const { runId } = value as { runId: string };
+        this.acknowledged.starts.set(command.requestId, runId);
+        const run = this.durable.runs.get(runId);
+        return run?.requestId === command.requestId ? undefined : `that ${command.requestId} started ${runId}`;
+      }
+      case 'publish': {
+        for (const { id } of command.messages) this.acknowledged.messages.add(id);
+        const missing = command.messages.find(({ id }) => !runs.some((run) => run.messageIds.has(id)));
+        return missing && `that ${missing.id} is published`;
+      }
+      case 'stop': {
+        const { status } = value as { status: string };
+        return runs.some((run) => run.status === status && !run.isOpen) ? undefined : `that it is ${status}`;
+      }
+      case 'skipTimer':
+        return runs.some((run) => run.skipped.has(command.execution)) ? undefined : 'that a timer is skipped';
+      default:
+        return undefined;
+    }
+  }
+
+  private read({ flowId, what }: Read, value: unknown): string | undefined {
+    switch (what.kind) {
+      case 'describe': {
+        const { runId, events, status } = value as { runId: string; events: number; status: string };
+        const run = this.durable.runs.get(runId);
+        if (!run || events > run.events)
+          return `${events} events of ${runId}, of which ${run?.events ?? 0} are durable`;
+        const now = run.closing ? 'running' : run.status;
+        const wrong = events === run.events ? status !== now : status !== 'running';
+        return wrong ? `that it is ${status} at event ${events}` : undefined;
+      }
+      case 'attributes': {
+        const told = (value as [string, Uint8Array][]).map(([address, payload]) => [place(address), decode(payload)]);
+        const shown = JSON.stringify(told.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)));
+        const runs = this.durable.byFlow.get(flowId) ?? [];
+        const known = runs.some((run) => run.pastAttributes.some((past) => past.shown === shown));
+        return known ? undefined : `the Attributes ${shown}`;
+      }
+      case 'outcome': {
+        const { runId, status, outputs } = value as {
+          runId: string;
+          status: string;
+          outputs: { stepExecutionId: string; value: Uint8Array }[];
+        };
+        const run = this.durable.runs.get(runId);
+        if (!run || run.isOpen || run.status !== status) return `that ${runId} is ${status}`;
+        const told = JSON.stringify(outputs.map((each) => [each.stepExecutionId, decode(each.value)]));
+        const durable = JSON.stringify(run.outputs.map((each) => [each.stepExecutionId, each.value]));
+        return told === durable ? undefined : `the outputs ${told} instead of ${durable}`;
+      }
+      case 'stepEnd': {
+        const runs = this.durable.byFlow.get(flowId) ?? [];
+        return runs.some((run) => run.ended.has(what.execution)) ? undefined : `that ${what.execution} has ended`;
+      }
+      case 'history': {
+        const { runId, events } = value as { runId: string; events: [number, { kind: string; at: number }][] };
+        const history = this.durable.histories.get(runId) ?? [];
+        const wrong = events.find(([number, { kind, at }]) => {
+          const event = history[number - 1];
+          return event?.kind !== kind || event.at !== at;
+        });
+        return wrong && `the event ${wrong[0]} ${wrong[1].kind}`;
+      }
+    }
+  }
+}
