@@ -1,4 +1,4 @@
-import type { Payload } from '../core';
+import type { Outcome, Payload } from '../core';
 import type { CallResult, Result } from '../dispatch';
 
 /** One attempt or call in a worker's hands, until its result was taken. */
@@ -77,4 +77,9 @@ export class InHands {
   async none(): Promise<void> {
     if (this.held.size > 0) await new Promise<void>((resolve) => this.idle.push(resolve));
   }
+}
+
+/** The outcome of a task that is given back (X6). */
+export function returned({ lastValue }: InHand, entered: boolean): Outcome {
+  return { kind: 'returned', entered, ...(lastValue && { heartbeat: lastValue.value }) };
 }

@@ -5,9 +5,10 @@ import type { Claim, HoldfastDispatch, Introduce, Result, ToProcess } from '../d
 import type { Clock, HandlerResolver, Logger, Mailbox } from '../ports';
 import { Beats } from './beats';
 import { Claims } from './claims';
-import { type InHand, InHands } from './in-hand';
+import { type InHand, InHands, returned } from './in-hand';
 import { runAttempt } from './run-attempt';
 import { runCall } from './run-call';
+import { outliveStrayRejections } from './stray-rejections';
 
 export interface WorkerSettings {
   /** Steps that run at a time [100] (X13). */
@@ -52,6 +53,7 @@ export class Worker {
   private readonly beats: Beats;
   private readonly claims: { readonly steps: Claims; readonly calls: Claims } | undefined;
   private mailbox: Mailbox | undefined;
+  private endGuard: () => void = () => {};
   private draining = false;
   private closing: Promise<void> | undefined;
   private hurry: () => void = () => {};
@@ -72,6 +74,7 @@ export class Worker {
   async open(): Promise<void> {
     const { dispatch, process, compiled, shards, resolver } = this.parts;
     resolver.adopt(compiled.classes);
+    this.endGuard = outliveStrayRejections(this.parts.logger);
     this.mailbox = dispatch.openMailbox(process, (message) => this.take(message));
     await Promise.all(Array.from({ length: shards }, (_, shard) => dispatch.send(shard, this.introduction())));
     this.claims?.steps.open();
@@ -132,6 +135,7 @@ export class Worker {
     this.beats.close();
     this.mailbox.close();
     this.mailbox = undefined;
+    this.endGuard();
   }
 
   private async doneWithin(ms: number): Promise<boolean> {
@@ -291,8 +295,4 @@ function queuesOf({ flows }: Compiled): string[] {
     ...Object.values(plan.steps).flatMap(({ waitFor, execute }) => [waitFor.taskQueue, execute.taskQueue]),
   ]);
   return [...new Set(queues)].filter((queue) => queue !== null);
-}
-
-function returned({ lastValue }: InHand, entered: boolean): Outcome {
-  return { kind: 'returned', entered, ...(lastValue && { heartbeat: lastValue.value }) };
 }

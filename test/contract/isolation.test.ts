@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import {
+  Attribute,
+  Channel,
+  DurableAttribute,
+  DurableChannel,
+  deadEnd,
+  Flow,
+  goToMany,
+  gracefulComplete,
+  Holdfast,
+  type Logger,
+  Step,
+  to,
+  until,
+} from '../../index';
+import { keys } from '../../lib/store/keys';
+import { MemoryStateStore } from '../../lib/store/memory-state-store';
+import { eventually } from '../support/eventually';
+import { refuses } from '../support/expect';
+import { fresh, Gate } from '../support/observers';
+import { describeOnEveryStack } from '../support/stacks';
+
+const gate = new Gate();
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+@Channel()
+class Wakes extends DurableChannel<string> {}
+
+@Attribute()
+class Tally extends DurableAttribute<number> {}
+
+@Step({ name: 'Sleep' })
+class SleepStep {
+  constructor(private readonly wakes: Wakes) {}
+
+  waitFor() {
+    return until(this.wakes.take(1));
+  }
+
+  execute() {
+    return gracefulComplete(this.wakes.received()[0]);
+  }
+}
+
+@Flow({ name: 'Sleeper' })
+class SleeperFlow {
+  static readonly start = SleepStep;
+}
+
+/** Reads, waits for the test, and writes what it read and one more, without a lock. */
+@Step({ name: 'Add' })
+class AddStep {
+  constructor(private readonly tally: Tally) {}
+
+  async execute(name: string) {
+    const before = this.tally.get() ?? 0;
+    await gate.pass(name);
+    this.tally.set(before + 1);
+    return deadEnd();
+  }
+}
+
+@Step({ name: 'Begin' })
+class BeginStep {
+  execute(names: string[]) {
+    return goToMany(names.map((name) => to(AddStep, name)));
+  }
+}
+
+@Flow({ name: 'Unlocked' })
+class UnlockedFlow {
+  static readonly start = BeginStep;
+  static readonly steps = [AddStep];
+}
+
+describeOnEveryStack('Unlocked Attributes', (stack) => {
+  const system = stack.shared({ flows: [UnlockedFlow] });
+
+  it('[S7] two reads and writes without a lock may overwrite each other, and nothing fails', async () => {
+    const flowId = fresh('unlocked');
+    const names = [`${flowId} a`, `${flowId} b`];
+    await system.client.start(UnlockedFlow, flowId, names);
+    for (const name of names) await eventually(() => assert.equal(gate.arrived(name), 1));
+    for (const name of names) gate.open(name);
+    for (const number of [1, 2]) await system.client.waitForStep(UnlockedFlow, flowId, AddStep, { number });
+    assert.equal((await system.client.attributes(UnlockedFlow, flowId)).get(Tally), 1);
+  });
+});
+
+describe('A damaged run', () => {
+  it('[P10] is blocked with its error, and its shard goes on', async () => {
+    const store = new MemoryStateStore();
+    const options = { flows: [SleeperFlow], store, logger: silent };
+    const first = await Holdfast.open(options);
+    await first.client.start(SleeperFlow, 'good');
+    const { runId } = await first.client.start(SleeperFlow, 'bad');
+    for (const id of ['good', 'bad']) {
+      await eventually(async () => assert.equal((await first.client.describe(id)).steps[0]?.state, 'waiting'));
+    }
+    await first.close();
+    const shard = await store.open(0);
+    await shard.write(new Map([[keys.run(runId), Uint8Array.of(0x31, 0xc1)]]));
+    await shard.close();
+    const second = await Holdfast.open(options);
+    await refuses(second.client.describe('bad'), 'CORRUPT_RECORD', /"bad" is blocked/);
+    await refuses(second.client.publish(SleeperFlow, 'bad', Wakes, 'up'), 'CORRUPT_RECORD');
+    await second.client.publish(SleeperFlow, 'good', Wakes, 'up');
+    assert.equal(await second.client.result(SleeperFlow, 'good'), 'up');
+    await second.close();
+  });
+});
+
+describe('User code', () => {
+  it('[X11] a rejected promise that nobody awaits stops neither its process nor other tasks', async () => {
+    const program = join(__dirname, '../support/stray-rejection-program.ts');
+    const root = join(__dirname, '../..');
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      ['-r', join(root, 'node_modules/ts-node/register'), program],
+      { cwd: root },
+    );
+    assert.equal(stdout, 'stray: done\nother: done\n');
+    assert.match(stderr, /nobody awaits it/);
+    assert.match(stderr, /left alone/);
+  }).timeout(60_000);
+});
