@@ -31,6 +31,8 @@ export interface RunDescription {
     readonly holders: readonly string[];
     readonly waiting: readonly string[];
   }[];
+  /** Steps that are to run and that no worker has which looked for work (V3). */
+  readonly blocked: readonly string[];
   /** Executions scheduled so far per Step. */
   readonly scheduled: Readonly<Record<string, number>>;
 }
@@ -51,7 +53,7 @@ export interface StepDescription {
 /** Limits what one description lists of a very wide run. */
 const describedSteps = 1_000;
 
-export function describeRun(run: RunState): RunDescription {
+export function describeRun(run: RunState, blocked: readonly string[] = []): RunDescription {
   const { head } = run;
   return {
     flowId: head.flowId,
@@ -81,6 +83,7 @@ export function describeRun(run: RunState): RunDescription {
       holders,
       waiting,
     })),
+    blocked,
     scheduled: head.counters,
   };
 }

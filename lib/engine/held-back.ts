@@ -3,10 +3,14 @@ import { issueId, type ReadyCall } from './ready-pool';
 
 const firstMs = 1_000;
 const longestMs = 30_000;
+/** Once a process has come that has the Step, it only has to be quicker than those that do not. */
+const longestWithTakerMs = 2_000;
 
 interface Held {
   readonly call: ReadyCall;
   delayMs: number;
+  hasTaker: boolean;
+  offerAgain: () => void;
   cancel: Cancel | undefined;
 }
 
@@ -18,14 +22,25 @@ export class HeldBack {
 
   hold(call: ReadyCall, offerAgain: () => void): void {
     const id = issueId(call);
-    const held = this.held.get(id) ?? { call, delayMs: firstMs / 2, cancel: undefined };
+    const held: Held = this.held.get(id) ?? {
+      ...{ call, delayMs: firstMs / 2, hasTaker: false, cancel: undefined },
+      offerAgain,
+    };
     if (held.cancel) return;
-    held.delayMs = Math.min(2 * held.delayMs, longestMs);
-    held.cancel = this.clock.after(held.delayMs, () => {
-      held.cancel = undefined;
-      offerAgain();
-    });
+    held.delayMs = Math.min(2 * held.delayMs, held.hasTaker ? longestWithTakerMs : longestMs);
+    this.arm(held);
     this.held.set(id, held);
+  }
+
+  /** A process has come that may run these calls. */
+  expect(isTaken: (call: ReadyCall) => boolean): void {
+    for (const held of this.held.values()) {
+      if (held.hasTaker || !isTaken(held.call)) continue;
+      held.hasTaker = true;
+      held.delayMs = firstMs;
+      held.cancel?.();
+      this.arm(held);
+    }
   }
 
   /** Whether the call is not to be offered now. */
@@ -43,6 +58,13 @@ export class HeldBack {
   /** Steps of a run that wait for a worker that has them. */
   stepsOf(runId: string): string[] {
     return [...new Set([...this.held.values()].flatMap(({ call }) => (call.runId === runId ? [call.step] : [])))];
+  }
+
+  private arm(held: Held): void {
+    held.cancel = this.clock.after(held.delayMs, () => {
+      held.cancel = undefined;
+      held.offerAgain();
+    });
   }
 
   close(): void {

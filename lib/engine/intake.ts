@@ -65,6 +65,7 @@ export class Intake {
 
   private takeIntroduction(message: Introduce): void {
     this.parts.plans.add(message.plans, this.parts.pipeline);
+    this.parts.tasks.introduced(message.plans);
     this.parts.owner.workers.introduce(message);
     this.parts.owner.callTakers.introduce(message);
   }

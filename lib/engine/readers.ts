@@ -10,7 +10,11 @@ import { attributesOf, describeRun, hasEnded, outcomeOf } from './description';
 export const notYet = Symbol('not yet');
 
 /** Answers what can be read from a run's state, or `notYet`. Throws `FLOW_NOT_FOUND` and `STEP_NOT_FOUND`. */
-export function readRun(run: RunState | undefined, read: Read): unknown {
+export function readRun(
+  run: RunState | undefined,
+  read: Read,
+  blockedOf: (run: RunState) => readonly string[] = () => [],
+): unknown {
   if (!run) {
     const which = read.runId === null ? '' : ` with the run ${read.runId}`;
     throw new HoldfastError('FLOW_NOT_FOUND', `There is no Flow ${JSON.stringify(read.flowId)}${which}.`, {
@@ -19,7 +23,7 @@ export function readRun(run: RunState | undefined, read: Read): unknown {
   }
   switch (read.what.kind) {
     case 'describe':
-      return describeRun(run);
+      return describeRun(run, blockedOf(run));
     case 'attributes':
       return attributesOf(run);
     case 'outcome':

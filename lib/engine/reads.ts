@@ -1,3 +1,4 @@
+import type { RunState } from '../core';
 import type { Read } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
@@ -14,6 +15,7 @@ export class Reads {
     private readonly cells: Cells,
     private readonly pipeline: WritePipeline,
     private readonly watchers: Watchers,
+    private readonly blockedOf: (run: RunState) => readonly string[],
     private readonly answer: (read: Read, value: unknown) => void,
   ) {}
 
@@ -31,7 +33,7 @@ export class Reads {
   private fromMemory(read: Read): void {
     const cell = this.cells.get(read.flowId);
     const run = cell?.flow.run;
-    const value = attempt(() => readRun(run, read));
+    const value = attempt(() => readRun(run, read, this.blockedOf));
     if (value === notYet) return this.watchers.add(read);
     this.pipeline.whenDurable(cell?.changedIn ?? 0, () => {
       const { what } = read;

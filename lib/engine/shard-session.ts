@@ -1,4 +1,4 @@
-import { type Command, decide, type Effect, type Event, limits, outstanding } from '../core';
+import { type Command, decide, type Effect, type Event, limits, outstanding, type RunState } from '../core';
 import type { ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
@@ -82,7 +82,8 @@ export class ShardSession {
       failed: (error) => hooks.failed(error),
     });
     const { cells, plans, pipeline, outlet } = this;
-    this.reads = new Reads(store, cells, pipeline, watchers, (read, value) => this.answer(read, value));
+    const blockedOf = (run: RunState) => this.tasks.lackingOf(run);
+    this.reads = new Reads(store, cells, pipeline, watchers, blockedOf, (read, value) => this.answer(read, value));
     this.tells = new Tells(cells, pipeline, this.outlet, parts);
     this.garbage = new Garbage(store, clock, time, cells, pipeline, (error) => hooks.failed(error));
     const shared = {

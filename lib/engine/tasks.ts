@@ -1,12 +1,19 @@
-import { type Command, type HandOutEffect, type Outstanding, type ReadyEffect, type Task, taskOf } from '../core';
+import {
+  type Command,
+  type HandOutEffect,
+  type Outstanding,
+  type ReadyEffect,
+  type RunState,
+  type Task,
+  taskOf,
+} from '../core';
 import type { Beat, Claim, ShardInbox, SlotOffer, StepHint } from '../dispatch';
 import type { FlowPlan } from '../plan';
-import type { Cancel } from '../ports';
 import type { Cell } from './cell';
 import type { Cells } from './cells';
 import { ClaimTokens } from './claim-tokens';
 import { Credits } from './credits';
-import { HandedOut } from './handed-out';
+import { HandedOut, type Silence } from './handed-out';
 import { HeldBack } from './held-back';
 import { Limited } from './limited';
 import type { Outlet } from './outlet';
@@ -14,12 +21,10 @@ import type { Plans } from './plans';
 import type { QueueLength } from './queue-state';
 import { issueId, type ReadyCall, ReadyPool } from './ready-pool';
 import type { ShardOwnerParts } from './shard-owner';
+import { SilenceWatch } from './silence-watch';
 import { Unsent } from './unsent';
 import type { Taker } from './worker-registry';
 import type { WritePipeline } from './write-pipeline';
-
-/** The longest time between two looks at the workers, and the longest stretch between them that counts as real. */
-const lookMs = 5_000;
 
 export interface TaskParts {
   readonly epoch: number;
@@ -51,13 +56,19 @@ export class Tasks {
   private readonly unsent: Unsent;
   private readonly limited: Limited;
   private made = 0;
-  private cancelLook: Cancel | undefined;
+  private readonly watching: SilenceWatch;
 
   constructor(private readonly parts: TaskParts) {
     const { clock } = parts.owner;
     this.handedOut = new HandedOut(clock.monotonic());
     this.unsent = new Unsent(parts.owner.workers);
     this.heldBack = new HeldBack(clock);
+    this.watching = new SilenceWatch(
+      clock,
+      this.handedOut,
+      () => parts.inbox.isHeard,
+      (silences) => this.fail(silences),
+    );
     this.limited = new Limited(parts.owner, () => parts.wake());
   }
 
@@ -67,6 +78,11 @@ export class Tasks {
     const replaced = this.pool.add(call, this.parts.owner.clock.now());
     if (replaced && replaced.issue !== call.issue) this.withdraw(replaced);
     this.fresh.push(call);
+  }
+
+  /** A process has come with these plans. */
+  introduced(plans: readonly FlowPlan[]): void {
+    this.heldBack.expect(({ flow, step }) => plans.some(({ name, steps }) => name === flow && steps[step]));
   }
 
   /** A worker named free slots in a message of this turn. */
@@ -120,7 +136,7 @@ export class Tasks {
   /** Something is in a worker's hands from now on. */
   watch(worker: string, inHand: Pick<Task, 'flowId' | 'heartbeatTimeoutMs' | 'token'>): void {
     this.handedOut.add(worker, inHand, this.parts.owner.clock.monotonic());
-    this.lookLater();
+    this.watching.lookLater();
   }
 
   /** The attempt is over for this owner, whether the worker knows it or not. */
@@ -180,13 +196,15 @@ export class Tasks {
   }
 
   /** Steps of a run that no worker which looked for work has (V3). */
-  lackingOf(runId: string): string[] {
-    return this.heldBack.stepsOf(runId);
+  lackingOf(run: RunState): string[] {
+    const { workers } = this.parts.owner;
+    const ready = [...run.ready].map((id) => run.executions.get(id)!.step);
+    const lacked = ready.filter((step) => workers.lack(run.head.flow, step));
+    return [...new Set([...lacked, ...this.heldBack.stepsOf(run.head.runId)])];
   }
 
   close(): void {
-    this.cancelLook?.();
-    this.cancelLook = undefined;
+    this.watching.close();
     this.heldBack.close();
     this.unsent.dropAll();
     this.limited.close();
@@ -267,24 +285,9 @@ export class Tasks {
     }
   }
 
-  private lookLater(): void {
-    const shortest = this.handedOut.shortestTimeoutMs();
-    if (shortest === null || this.cancelLook) return;
-    const delay = Math.min(lookMs, Math.max(50, shortest / 4));
-    this.cancelLook = this.parts.owner.clock.after(delay, () => {
-      this.cancelLook = undefined;
-      this.look();
-      this.lookLater();
-    });
-  }
-
-  /** Fails the attempts of workers that are gone or were silent for too long. */
-  private look(): void {
-    const { owner, inbox, later } = this.parts;
-    // While nothing can be heard, silence says nothing: the time does not count (X2).
-    const still = inbox.isHeard ? 2 * lookMs : 0;
-    const silences = this.handedOut.overdue(owner.clock.monotonic(), still);
-    later(
+  /** Fails the attempts of workers that were silent for too long. */
+  private fail(silences: readonly Silence[]): void {
+    this.parts.later(
       silences.flatMap(({ process, silentMs, flowIds, tokens }) =>
         flowIds.map((flowId) => [flowId, { kind: 'workerGone', worker: process, tokens, silentMs }] as const),
       ),

@@ -37,6 +37,12 @@ export class WorkerRegistry {
     this.workers.delete(process);
   }
 
+  /** Whether there are workers, and none of them has the Step. */
+  lack(flow: string, step: string): boolean {
+    if (this.workers.size === 0) return false;
+    return [...this.workers.values()].every(({ plans }) => plans.get(flow)?.steps[step] === undefined);
+  }
+
   hold(process: string, token: string): void {
     this.workers.get(process)?.held.add(token);
   }

@@ -235,4 +235,26 @@ export class DrainFlow {
   static readonly steps = [];
 }
 
-export const clusterFlows = [CountFlow, CollectFlow, RaceFlow, BusyFlow, ForkFlow, PayFlow, DrainFlow];
+@Step()
+export class OldStep {
+  execute(n: number) {
+    return gracefulComplete(n);
+  }
+}
+
+@Step()
+export class NewStep {
+  execute(n: number, ctx: StepContext) {
+    effect('new', ctx.flowId, n);
+    return gracefulComplete(n);
+  }
+}
+
+/** Begins with a Step that the first version of it did not have. */
+@Flow()
+export class GrowFlow {
+  static readonly start = process.env.HOLDFAST_VERSION === '1' ? OldStep : NewStep;
+  static readonly steps = [];
+}
+
+export const clusterFlows = [GrowFlow, CountFlow, CollectFlow, RaceFlow, BusyFlow, ForkFlow, PayFlow, DrainFlow];

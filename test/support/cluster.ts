@@ -62,8 +62,9 @@ export class TestCluster {
   worker(
     options: Partial<Extract<Role, { role: 'worker' }>['options']> = {},
     without: string[] = [],
+    environment: NodeJS.ProcessEnv = {},
   ): Promise<TestNode> {
-    return this.spawn({ role: 'worker', options: { ...this.common, ...options }, without });
+    return this.spawn({ role: 'worker', options: { ...this.common, ...options }, without }, environment);
   }
 
   /** What handlers did, in order: lines of words. */
@@ -84,8 +85,8 @@ export class TestCluster {
     return join(this.folder.path, 'effects');
   }
 
-  private async spawn(role: Role): Promise<TestNode> {
-    const env = { ...process.env, HOLDFAST_EFFECTS: this.effectsFile };
+  private async spawn(role: Role, environment = {}): Promise<TestNode> {
+    const env = { ...process.env, ...environment, HOLDFAST_EFFECTS: this.effectsFile };
     const child = fork(join(__dirname, 'cluster-process.ts'), [JSON.stringify(role)], {
       execArgv: ['--enable-source-maps', '-r', join(__dirname, 'register.cjs')],
       env,

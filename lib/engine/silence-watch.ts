@@ -1,0 +1,36 @@
+import type { Cancel, Clock } from '../ports';
+import type { HandedOut, Silence } from './handed-out';
+
+/** The longest time between two looks at the workers, and the longest stretch between them that counts as real. */
+const lookMs = 5_000;
+
+/** Looks from time to time whether a worker that has something in hand was silent for too long (X2). */
+export class SilenceWatch {
+  private cancelLook: Cancel | undefined;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly handedOut: HandedOut,
+    /** While nothing can be heard, silence says nothing: the time does not count. */
+    private readonly isHeard: () => boolean,
+    private readonly onSilence: (silences: readonly Silence[]) => void,
+  ) {}
+
+  /** Looks as often as what is handed out needs. */
+  lookLater(): void {
+    const shortest = this.handedOut.shortestTimeoutMs();
+    if (shortest === null || this.cancelLook) return;
+    const delay = Math.min(lookMs, Math.max(50, shortest / 4));
+    this.cancelLook = this.clock.after(delay, () => {
+      this.cancelLook = undefined;
+      const still = this.isHeard() ? 2 * lookMs : 0;
+      this.onSilence(this.handedOut.overdue(this.clock.monotonic(), still));
+      this.lookLater();
+    });
+  }
+
+  close(): void {
+    this.cancelLook?.();
+    this.cancelLook = undefined;
+  }
+}
