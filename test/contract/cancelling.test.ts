@@ -156,7 +156,7 @@ describeOnEveryStack('Cancelling', (stack) => {
     for (const name of ['decide a', 'decide b', 'work', 'hold']) gate.open(`${flowId} ${name}`);
   };
 
-  it('[D6] cancels queued, waiting, retrying and running executions in the whole Flow, and nothing it starts itself', async () => {
+  it('[O2] [D6] cancels queued, waiting, retrying and running executions in the whole Flow, and nothing it starts itself', async () => {
     const flowId = await open('all');
     gate.open(`${flowId} decide a`);
     await eventually(async () =>

@@ -187,7 +187,7 @@ describeOnEveryStack('Continue-as-new', (stack) => {
     assert.equal((await failureOf(system.client, ChainFlow, flowId)).failKind, 'worker');
   });
 
-  it('[N2] continuing after every Step loses and doubles nothing under quick publishes, RPCs and timers', async () => {
+  it('[S10] [N2] continuing after every Step loses and doubles nothing under quick publishes, RPCs and timers', async () => {
     const flowId = fresh('sum');
     const count = 200;
     await system.client.start(SumFlow, flowId, count);

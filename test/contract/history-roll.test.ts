@@ -133,7 +133,7 @@ describeOnEveryStack('History roll', (stack) => {
     assert.equal((await own.client.describe(flowId)).unread[0]!.messages, 99);
   });
 
-  it('[N3] [N5] what is stored live does not grow: rolled history goes after its retention, the rest stays', async () => {
+  it('[N1] [N3] [N5] what is stored live does not grow: rolled history goes after its retention, the rest stays', async () => {
     const own = await stack.open({ flows });
     const flowId = fresh('roll');
     await own.client.start(TickFlow, flowId, 10_000);

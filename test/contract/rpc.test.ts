@@ -292,7 +292,7 @@ describeOnEveryStack('RPC', (stack) => {
     assert.equal((await own.client.attributes(ShopFlow, flowId)).get(Cap), 1);
   });
 
-  it('[C4] an RPC deletes unread messages by id; [S6] who saw them before sees them in every attempt', async () => {
+  it('[S10] [C4] an RPC deletes unread messages by id; [S6] who saw them before sees them in every attempt', async () => {
     const { flowId, rpc } = await started();
     await rpc.setCap(1);
     for (const id of ['a', 'b', 'c']) {
