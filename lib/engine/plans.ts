@@ -38,3 +38,6 @@ export class Plans {
     }
   }
 }
+
+/** For a flowId that never had a run: what is asked of it is refused before a plan is looked at. */
+export const noPlan = Object.freeze({ name: '', steps: {}, attributes: {}, channels: {} }) as unknown as FlowPlan;

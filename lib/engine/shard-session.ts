@@ -13,7 +13,7 @@ import { Deferred } from './deferred';
 import { Garbage } from './garbage';
 import { Intake, type IntakeParts } from './intake';
 import { Outlet } from './outlet';
-import { Plans } from './plans';
+import { noPlan, Plans } from './plans';
 import type { QueueLength } from './queue-state';
 import { Reads } from './reads';
 import { ShardClock } from './shard-clock';
@@ -296,6 +296,3 @@ export class ShardSession {
     this.blocked.park(flowId, cause);
   }
 }
-
-/** For a flowId that never had a run: what is asked of it is refused before a plan is looked at. */
-const noPlan = Object.freeze({ name: '', steps: {}, attributes: {}, channels: {} }) as unknown as FlowPlan;
