@@ -15,6 +15,8 @@ export interface TestClusterOptions {
   readonly lease?: string;
   readonly redis?: RedisServerOptions;
   readonly allowEviction?: boolean;
+  /** The store of engines, with the environment it needs [SlateDB in a folder]. */
+  readonly store?: { readonly url: string; readonly environment: NodeJS.ProcessEnv };
   /** Where processes find Redis, if not at the server itself. */
   via?(server: RedisServer): string;
 }
@@ -55,8 +57,9 @@ export class TestCluster {
   }
 
   engine(): Promise<TestNode> {
-    const { lease = '1s' } = this.options;
-    return this.spawn({ role: 'engine', options: { ...this.common, store: `file:${this.folder.path}/state`, lease } });
+    const { lease = '1s', store } = this.options;
+    const url = store?.url ?? `file:${this.folder.path}/state`;
+    return this.spawn({ role: 'engine', options: { ...this.common, store: url, lease } }, store?.environment);
   }
 
   worker(

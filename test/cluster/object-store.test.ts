@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { TestCluster } from '../support/cluster';
+import { Load } from '../support/cluster-load';
+import { eventually } from '../support/eventually';
+import { type S3Fault, S3Proxy } from '../support/s3-proxy';
+import { S3Server, s3Environment } from '../support/s3-server';
+
+describe('An S3-compatible object store', function () {
+  this.timeout(180_000);
+  let server: S3Server;
+  let proxy: S3Proxy;
+  let cluster: TestCluster;
+  let stores = 0;
+
+  before(async function () {
+    // radosgw, ceph-mon, ceph-osd, ceph-mgr and ceph-common of Debian.
+    if (!S3Server.isInstalled) this.skip();
+    server = await S3Server.start();
+    proxy = await S3Proxy.start(server.port);
+  });
+
+  after(async () => {
+    await proxy?.stop();
+    await server?.stop();
+  });
+
+  beforeEach(async () => {
+    proxy.fault = () => undefined;
+    proxy.done.clear();
+    const store = { url: `s3://holdfast/system-${++stores}`, environment: s3Environment(proxy.url) };
+    cluster = await TestCluster.start({ shards: 2, lease: '3s', store });
+  });
+
+  afterEach(() => cluster.stop());
+
+  it('[P6] carries a cluster, a take-over after kill -9 included', async () => {
+    const [first] = await Promise.all([cluster.engine(), cluster.worker(), cluster.worker()]);
+    const client = await cluster.openClient();
+    const load = await Load.start(client, 's3', 4);
+    const second = await cluster.engine();
+    await first.kill();
+    await eventually(async () => assert.equal((await second.ask()).shards.length, 2), 30_000);
+    await load.feed();
+    await load.check(cluster);
+  });
+
+  const faults: [string, S3Fault[]][] = [
+    ['done and its answer lost', ['lose']],
+    ['409 without writing, twice in a row', [409, 409]],
+    ['503 SlowDown and 500', [503, 500, 503]],
+    ['slow', ['slow']],
+  ];
+  for (const [what, sequence] of faults) {
+    it(`[C55][P7] writes that are ${what}: delayed, neither lost nor doubled, and no owner fences itself for good`, async () => {
+      await Promise.all([cluster.engine(), cluster.worker()]);
+      const client = await cluster.openClient();
+      let puts = 0;
+      let left: S3Fault[] = [];
+      proxy.fault = () => {
+        // A burst at every twelfth write.
+        if (left.length === 0 && ++puts % 12 === 0) left = [...sequence];
+        return left.shift();
+      };
+      const load = await Load.start(client, `fault-${sequence.join('-')}`, 3);
+      await load.feed();
+      await load.check(cluster, false);
+      assert.ok((proxy.done.get(sequence[0]!) ?? 0) > 0);
+    });
+  }
+});
