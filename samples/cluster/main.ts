@@ -26,7 +26,7 @@ function say(what: string): void {
 }
 
 async function machine(name: string, role: 'engine' | 'worker'): Promise<ChildProcess> {
-  const child = fork(join(__dirname, 'process.ts'), [role, redis, store], { execArgv: ['-r', 'ts-node/register'] });
+  const child = fork(join(__dirname, 'process.ts'), [role, redis, store]);
   const ready = new Promise<void>((resolve, reject) => {
     child.once('exit', () => reject(new Error(`${name} could not start`)));
     child.on('message', (message: { kind: string; shards?: number[]; attempt?: number }) => {
