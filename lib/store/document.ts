@@ -77,9 +77,19 @@ export class Document<H> {
         loaded.get(name)!.push([key, decodeRecord(row) as Row]);
       }
     }
-    if (Object.keys(record.apart).length > 0) await this.loadApart(store, loaded);
+    if (Object.keys(record.apart).length > 0) {
+      await this.loadApart(store, loaded);
+      await this.checkUnchanged(store, bytes);
+    }
     for (const [name, rows] of loaded) this.tables[name]!.load(rows);
     return record.head;
+  }
+
+  /** Every change rewrites the head: one that was rewritten while the rows were read does not belong to them. */
+  private async checkUnchanged(store: ShardStore, before: Uint8Array): Promise<void> {
+    const after = await store.get(this.keys.head);
+    if (after && Buffer.compare(before, after) === 0) return;
+    throw new HoldfastError('STORE_UNAVAILABLE', `${this.keys.head} was changed by another owner while it was read.`);
   }
 
   private async loadApart(store: ShardStore, loaded: Map<string, [string, Row][]>): Promise<void> {
