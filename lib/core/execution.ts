@@ -1,3 +1,4 @@
+import type { ScheduledBy } from '../authoring/context';
 import type { Durability, MethodName, StepOverrides } from '../plan';
 import type { Failure } from '../values';
 import type { Address, Payload } from './payload';
@@ -22,15 +23,10 @@ export interface Execution extends Row {
   readonly call: Call | null;
 }
 
+export type { ScheduledBy };
+
 /** A payload, or, where it is large, the key of the blob that holds it. */
 export type Kept = Payload | string;
-
-export type ScheduledBy =
-  | { readonly kind: 'start' }
-  | { readonly kind: 'step'; readonly stepExecutionId: string }
-  | { readonly kind: 'rpc'; readonly name: string; readonly requestId: string }
-  | { readonly kind: 'failure'; readonly stepExecutionId: string }
-  | { readonly kind: 'timeout' };
 
 export interface RecoveryRecord {
   readonly stepExecutionId: string;
