@@ -98,6 +98,12 @@ export class Cast {
     return [...this.processes.values()].filter((process) => process.kind === kind && process.runs);
   }
 
+  /** Who holds the lease of a shard, where engines share shards. */
+  holderOf(shard: number): string | undefined {
+    const lease = this.leases.leases.get(shard);
+    return lease && lease.until > this.parts.timeline.now ? lease.holder : undefined;
+  }
+
   /** By the name under which a worker or client is known to engines. */
   named(name: string): SimProcess | undefined {
     return this.processes.get(name.split(':')[0]!);

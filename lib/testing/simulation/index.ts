@@ -1,3 +1,4 @@
 export { type FaultKind, faultKinds } from './faults';
 export { digestOf, type SimulationReport, type Violation } from './report';
+export { type Shrunk, shrink } from './shrink';
 export { Simulation, type SimulationOptions } from './simulation';

@@ -55,6 +55,7 @@ export class SimDispatch implements HoldfastDispatch {
 
   post(to: string, message: ToProcess, from: Origin): void {
     const { process, board } = this;
+    if (process.runs) board.watch.speaks(process, from);
     process.act(() => {
       board.watch.posted(process, to, message, from);
       if (board.isCut(process)) return;

@@ -30,7 +30,7 @@ export class SimInbox implements Inbox<ToShard> {
     for (const { id, message } of entries) {
       this.position = id;
       this.taken.push(id);
-      if (message.kind === 'beat') this.board.watch.heard(this.process, message.process);
+      if (message.kind === 'beat') this.board.watch.heard(this.process, this.shard, message.process);
     }
     return entries.map(({ message }) => message);
   }

@@ -1,7 +1,7 @@
 import { decode, shardOf } from '../../values';
 import { Cast } from './cast';
 import { type Errand, errandsFor, stopErrand } from './client-work';
-import { Disk } from './disk';
+import { Disk, type DiskShard } from './disk';
 import { drawSettings } from './draw-settings';
 import { type FaultLimits, Faults } from './faults';
 import { Incidents } from './incidents';
@@ -67,15 +67,14 @@ export class Simulation {
     this.disk = new Disk(
       (shard, batch, writer) => {
         this.note(writer, () => `shard ${shard.shard}: ${batch.size} records are durable`);
-        this.durable.take(shard, batch, this.witness(writer, shard.openedAt));
+        this.durable.take(shard, batch, this.witness(writer, shard));
       },
       (shard, owner) => this.note(owner, () => `opens shard ${shard.shard}, epoch ${shard.epoch}`),
     );
     const { timeline, faults } = this;
     this.traffic = new Traffic({
-      timeline,
-      disk: this.disk,
-      told: this.told,
+      ...{ timeline, disk: this.disk, told: this.told, violated },
+      holderOf: (shard) => this.holderOf(shard),
       note: (process, what) => this.note(process, what),
     });
     this.board = new Switchboard(
@@ -199,17 +198,23 @@ export class Simulation {
     }
   }
 
-  private witness(writer: SimProcess, ownerSince: number): Witness {
+  /** Not where leases got lost, or a clock was set back that a holder trusts. */
+  private holderOf(shard: number): string | undefined {
+    const { counts } = this.faults;
+    return counts.has('wallJump') || counts.has('dispatchEmptied') ? undefined : this.cast.holderOf(shard);
+  }
+
+  private witness(writer: SimProcess, shard: DiskShard): Witness {
     return {
       journal: this.journal,
       writer,
-      ownerSince,
+      ownerSince: shard.openedAt,
       timesAreVague: (['wallJump', 'readHangs', 'suspend'] as const).some((kind) => this.faults.counts.has(kind)),
       hasLeft: (name) => {
         const worker = this.cast.named(name)!;
         return worker.isDead || (this.cast.settings.layout === 'embedded' && worker !== writer);
       },
-      lastHeard: (worker, until) => this.traffic.lastHeard(writer, worker, until),
+      lastHeard: (worker, until) => this.traffic.lastHeard(writer, shard.shard, worker, until),
       tokens: this.durable.tokens,
       decode,
       violated: (rule, what) => this.violated(rule, what),

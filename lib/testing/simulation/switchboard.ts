@@ -15,7 +15,9 @@ export interface InboxEntry {
 export interface TrafficWatch {
   sent(from: SimProcess, message: ToShard): void;
   /** An owner has taken a beat of a worker out of an inbox. */
-  heard(by: SimProcess, worker: string): void;
+  heard(by: SimProcess, shard: number, worker: string): void;
+  /** An owner is about to say something; when it leaves is another matter. */
+  speaks(from: SimProcess, origin: Origin): void;
   /** At the moment it leaves its sender. */
   posted(from: SimProcess, to: string, message: ToProcess, origin: Origin): void;
   offered(from: SimProcess, hint: Hint): void;

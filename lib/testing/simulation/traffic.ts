@@ -10,7 +10,10 @@ export interface TrafficParts {
   readonly timeline: Timeline;
   readonly disk: Disk;
   readonly told: Told;
+  /** Who holds the lease of a shard now, where there are leases. */
+  holderOf(shard: number): string | undefined;
   note(process: SimProcess, what: () => string): void;
+  violated(rule: string, what: string): void;
 }
 
 /** Sees all messages: holds what engines say against what is durable, and remembers when they heard whom. */
@@ -25,6 +28,12 @@ export class Traffic implements TrafficWatch {
     if (message.kind === 'request' || message.kind === 'read') told.ask(message, timeline.now);
   }
 
+  speaks(from: SimProcess, { shard }: Origin): void {
+    const holder = this.parts.holderOf(shard);
+    if (holder === undefined || holder === from.name) return;
+    this.parts.violated('P5', `${from.name} speaks for shard ${shard}, whose lease ${holder} has`);
+  }
+
   posted(from: SimProcess, to: string, message: ToProcess, { shard, epoch }: Origin): void {
     const { told, disk, note } = this.parts;
     note(from, () => `posts ${message.kind} to ${to} ${tokenOf(message)}`);
@@ -36,17 +45,17 @@ export class Traffic implements TrafficWatch {
     this.parts.told.offered(hint);
   }
 
-  heard(by: SimProcess, worker: string): void {
-    const key = `${by.name} ${worker}`;
+  heard(by: SimProcess, shard: number, worker: string): void {
+    const key = `${by.name} ${shard} ${worker}`;
     const times = this.beats.get(key);
     if (times) times.push(this.parts.timeline.now);
     else this.beats.set(key, [this.parts.timeline.now]);
   }
 
   /** The last time before `until` at which a process heard a beat of a worker. */
-  lastHeard(by: SimProcess, worker: string, until: number): number | undefined {
+  lastHeard(by: SimProcess, shard: number, worker: string, until: number): number | undefined {
     return this.beats
-      .get(`${by.name} ${worker}`)
+      .get(`${by.name} ${shard} ${worker}`)
       ?.filter((time) => time <= until)
       .at(-1);
   }
