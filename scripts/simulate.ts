@@ -51,8 +51,16 @@ async function main(): Promise<void> {
       `${totals.seeds} of ${count} seeds, ${rate(totals.seeds, startedAt)} seeds/s, ${violations.length} broken`,
     );
   };
-  const { thread } = new CompiledTree();
-  await runSeeds({ thread, threads: Number(flags.threads), first, count, stopsAtViolation: false, onResult: add });
+  const tree = new CompiledTree();
+  await runSeeds({
+    thread: tree.thread,
+    threads: Number(flags.threads),
+    first,
+    count,
+    stopsAtViolation: false,
+    onResult: add,
+  });
+  tree.remove();
 
   console.log(
     `\n${totals.seeds} seeds in ${Math.round((Date.now() - startedAt) / 1_000)} s, ${rate(totals.seeds, startedAt)} seeds/s`,

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
@@ -35,6 +35,10 @@ export class CompiledTree {
     const target = join(this.folder, path.replace(/\.ts$/, '.js'));
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, ts.transpileModule(source, { compilerOptions: options, fileName: path }).outputText);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
   }
 
   /** The source that `write` would compile. */

@@ -35,25 +35,16 @@ export async function runSeeds({ thread, threads, first, count, stopsAtViolation
 }
 
 function ask(worker: Worker, range: SeedRange): Promise<RangeResult> {
-  return new Promise<RangeResult>((resolve, reject) => {
-    const end = () => {
-      worker.off('message', onMessage);
-      worker.off('error', onError);
-      worker.off('exit', onExit);
-    };
-    const onMessage = (result: RangeResult) => {
-      end();
-      resolve(result);
-    };
-    const onError = (error: unknown) => {
-      end();
-      reject(error);
-    };
+  return new Promise((resolve, reject) => {
     const onExit = (code: number) =>
-      onError(new Error(`A thread ended with ${code} at the seeds from ${range.first} on.`));
-    worker.on('message', onMessage);
-    worker.on('error', onError);
-    worker.on('exit', onExit);
+      done(() => reject(new Error(`A thread ended with ${code} at seed ${range.first}.`)));
+    const onError = (error: unknown) => done(() => reject(error));
+    const onMessage = (result: RangeResult) => done(() => resolve(result));
+    const done = (settle: () => void) => {
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+      settle();
+    };
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit);
     worker.postMessage(range);
   });
 }

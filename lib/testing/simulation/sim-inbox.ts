@@ -39,7 +39,12 @@ export class SimInbox implements Inbox<ToShard> {
     const ids = new Set(this.taken.splice(0, count));
     this.process.act(() => {
       const { entries } = this;
-      for (let i = entries.length - 1; i >= 0; i--) if (ids.has(entries[i]!.id)) entries.splice(i, 1);
+      for (let i = entries.length - 1; i >= 0; i--) {
+        const { id, message } = entries[i]!;
+        if (!ids.has(id)) continue;
+        this.board.watch.trimmed(this.process, message);
+        entries.splice(i, 1);
+      }
     });
   }
 

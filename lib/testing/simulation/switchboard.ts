@@ -16,6 +16,8 @@ export interface TrafficWatch {
   sent(from: SimProcess, message: ToShard): void;
   /** An owner has taken a beat of a worker out of an inbox. */
   heard(by: SimProcess, shard: number, worker: string): void;
+  /** An owner lets a message go: what it asked for must be durable. */
+  trimmed(by: SimProcess, message: ToShard): void;
   /** An owner is about to say something; when it leaves is another matter. */
   speaks(from: SimProcess, origin: Origin): void;
   /** At the moment it leaves its sender. */

@@ -28,6 +28,10 @@ export class Traffic implements TrafficWatch {
     if (message.kind === 'request' || message.kind === 'read') told.ask(message, timeline.now);
   }
 
+  trimmed(by: SimProcess, message: ToShard): void {
+    if (message.kind === 'result') this.parts.told.trimmedResult(by.name, message.command);
+  }
+
   speaks(from: SimProcess, { shard }: Origin): void {
     const holder = this.parts.holderOf(shard);
     if (holder === undefined || holder === from.name) return;

@@ -14,6 +14,8 @@ interface Asked {
 
 /** Holds everything that leaves an engine against what is durable at that moment (P4). */
 export class Told {
+  /** Somebody was told that its plan is not known, so that what it sent has no effect. */
+  private refusals = false;
   private readonly asked = new Map<string, Asked>();
   /** Message ids and requests that clients were told to be saved. */
   readonly acknowledged = { starts: new Map<string, string>(), messages: new Set<string>() };
@@ -46,11 +48,20 @@ export class Told {
         }
         return;
       }
+      case 'unknown':
+        this.refusals = true;
+        return;
       case 'abort':
         if (this.durable.tokens.get(message.token)?.isRunning) {
           this.violated('P4', `${to} was told to abort ${message.token}, which is current: ${message.reason}`);
         }
     }
+  }
+
+  /** A result leaves its inbox when it has been taken, and not before. */
+  trimmedResult(by: string, { token, execution }: { readonly token: string; readonly execution: string }): void {
+    if (this.refusals || !this.durable.tokens.get(token)?.isRunning) return;
+    this.violated('X5', `${by} let the result of ${execution} go, and its attempt ${token} still runs by the store`);
   }
 
   /** Workers hear of a SYNC call only when that it is ready is durable; of an ASYNC call at once (P3). */
@@ -110,6 +121,10 @@ export class Told {
     const { flowId } = message;
     const runs = this.durable.byFlow.get(flowId) ?? [];
     if (code === 'FLOW_ALREADY_EXISTS' && !run) this.violated('P4', `${flowId}: told that it exists, and it does not`);
+    const started = message.kind === 'request' && message.command.kind === 'start' && message.command.requestId;
+    if (code === 'FLOW_ALREADY_EXISTS' && runs.some((run) => run.requestId === started)) {
+      this.violated('F5', `${flowId}: the repeat of the start that made it was told that it exists already`);
+    }
     if (code === 'FLOW_NOT_ACTIVE') {
       // Its one run has been open ever since it was asked.
       const open = runs.length === 1 && run!.isOpen && !run!.closing && run!.startedAt < sentAt - 60_000;
