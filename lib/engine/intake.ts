@@ -12,6 +12,7 @@ import type { Tasks } from './tasks';
 import type { WritePipeline } from './write-pipeline';
 
 export interface IntakeParts {
+  readonly epoch: number;
   readonly owner: ShardOwnerParts;
   readonly cells: Cells;
   readonly plans: Plans;
@@ -37,6 +38,7 @@ export class Intake {
       case 'introduce':
         return this.takeIntroduction(message);
       case 'beat':
+        for (const token of message.tokens) this.meet(token);
         return this.parts.tasks.beat(message);
       case 'leave':
         this.parts.owner.callTakers.leave(message.process);
@@ -70,6 +72,14 @@ export class Intake {
     this.parts.owner.callTakers.introduce(message);
   }
 
+  /**
+   * A token of a later epoch: this owner has been replaced, or the store was put back to an earlier state. A write tells
+   * which, before anybody hears of it or the message is let go.
+   */
+  private meet(token: string): void {
+    if (Number(token.split('.')[1]) > this.parts.epoch) this.parts.pipeline.prove();
+  }
+
   /** False for what was made with a plan that never came here: its sender introduces itself again, and repeats it. */
   private knows(command: { readonly kind: string; readonly plan?: string }, process: string): boolean {
     if (command.plan === undefined || this.parts.plans.has(command.plan)) return true;
@@ -90,6 +100,7 @@ export class Intake {
 
   private takeCallResult({ flowId, command }: CallResult): void {
     if (!this.knows(command, command.worker)) return;
+    this.meet(command.token);
     this.parts.calls.over(command.worker, command.token);
     this.parts.run(flowId, command);
   }
@@ -112,6 +123,7 @@ export class Intake {
 
   private takeResult({ flowId, command, offer }: Result): void {
     if (!this.knows(command, command.worker)) return;
+    this.meet(command.token);
     this.parts.owner.workers.release(command.worker, command.token);
     this.parts.tasks.over(command.token);
     const cell = this.parts.cells.get(flowId);

@@ -53,6 +53,10 @@ export class ShardOwner {
     }
   }
 
+  get isOpen(): boolean {
+    return !this.closed;
+  }
+
   /** Writes what has gathered and closes the shard; what is in the inbox stays there. */
   async close(): Promise<void> {
     if (this.closed) return;

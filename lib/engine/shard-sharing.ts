@@ -28,6 +28,8 @@ export class ShardSharing {
   /** What is done for a shard now, so that a round does not begin it twice. */
   private readonly busy = new Map<number, Promise<void>>();
   private readonly open = new Set<number>();
+  /** Shards whose lease was over for a while as they were opened: somebody else may have had them since. */
+  private readonly doubtful = new Set<number>();
   private cancelNext: Cancel | undefined;
   private running: Promise<void> | undefined;
   private stopListening: () => void = () => {};
@@ -112,7 +114,13 @@ export class ShardSharing {
     const { leases, engine, leaseMs, clock } = this.parts;
     const until = { monotonic: clock.monotonic() + leaseMs, wall: clock.now() + leaseMs };
     const { held, excess } = await leases.tend(engine, this.owners.length, leaseMs);
-    for (const shard of this.until.keys()) if (!held.includes(shard)) this.until.delete(shard);
+    // Before it is renewed: what was over may have been somebody else's meanwhile, and is opened anew.
+    this.giveUpWhatIsOver();
+    for (const shard of this.until.keys()) {
+      if (held.includes(shard)) continue;
+      this.until.delete(shard);
+      this.doubtful.add(shard);
+    }
     for (const shard of held) this.until.set(shard, until);
     if (this.stopping) return;
     for (const shard of held) if (!this.open.has(shard)) this.during(shard, () => this.takeUp(shard));
@@ -122,6 +130,7 @@ export class ShardSharing {
   }
 
   private giveUpWhatIsOver(): void {
+    for (const shard of this.until.keys()) if (!this.isValid(shard)) this.doubtful.add(shard);
     for (const shard of this.open) {
       if (this.isValid(shard) || this.busy.has(shard)) continue;
       this.parts.logger.warn('the lease of a shard is over', { shard });
@@ -139,8 +148,13 @@ export class ShardSharing {
 
   private async takeUp(shard: number): Promise<void> {
     const { leases, engine, logger } = this.parts;
+    const owner = this.owners[shard]!;
+    this.doubtful.delete(shard);
     try {
-      await this.owners[shard]!.open();
+      await owner.open();
+      if (this.doubtful.has(shard)) await owner.abandon();
+      // It may have been lost already.
+      if (!owner.isOpen) return;
       this.open.add(shard);
       logger.info('a shard was taken up', { shard, engine });
     } catch (error) {

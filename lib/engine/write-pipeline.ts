@@ -20,6 +20,7 @@ export class WritePipeline {
   private records: Batch = new Map();
   private outputs = new Map<number, (() => void)[]>();
   private urgent = false;
+  private proving = false;
   private writing = false;
   private stopped = false;
   private cancelDelay: Cancel | undefined;
@@ -54,6 +55,12 @@ export class WritePipeline {
     this.urgent = true;
   }
 
+  /** Writes although nothing may have changed: the outcome shows whether the shard is still this owner's. */
+  prove(): void {
+    this.proving = true;
+    this.urgent = true;
+  }
+
   /** Runs at once if that batch is durable, else when it is. */
   whenDurable(batch: number, run: () => void): void {
     if (this.stopped) return;
@@ -69,7 +76,7 @@ export class WritePipeline {
   /** Starts a write if there is a reason and none is under way. */
   go(): void {
     if (this.stopped || this.writing) return;
-    if (this.dirty.size + this.records.size === 0) {
+    if (this.dirty.size + this.records.size === 0 && !this.proving) {
       if (this.outputs.has(this.gathering)) this.finish(this.gathering++);
       this.tellIdle();
       return;
@@ -107,6 +114,7 @@ export class WritePipeline {
     this.records = new Map();
     this.dirty = new Set();
     this.urgent = false;
+    this.proving = false;
     this.cancelDelay?.();
     this.cancelDelay = undefined;
     this.writing = true;

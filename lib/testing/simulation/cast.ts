@@ -150,7 +150,7 @@ export class Cast {
     const { layout, engines } = this.settings;
     const working = this.engines.filter(({ process, isFenced, isClosing }) => process.runs && !isFenced && !isClosing);
     if (layout === 'embedded') {
-      if (working.length === 0) this.startNode();
+      if (this.engines.every(({ process }) => process.isDead)) this.startNode();
       return;
     }
     for (let i = working.length; i < engines; i++) this.startEngine(this.process('engine'), this.board);
@@ -174,19 +174,25 @@ export class Cast {
     const role: EngineRole = { process, engine, isFenced: false, isClosing: false };
     this.engines.push(role);
     process.onEnd(() => this.later(() => this.fillEngines()));
+    // The lock on an embedded store keeps others out for as long as its process lives.
     process.onPause(() => {
-      if (this.random.chance(0.7)) this.later(() => this.fillEngines());
+      if (layout !== 'embedded' && this.random.chance(0.7)) this.later(() => this.fillEngines());
     });
-    process.onResume(() => this.endReplaced(role));
+    process.onResume(() => this.endReplaced());
     process.enter(() => {
       role.engine.open().catch((error) => process.kill(`because it could not open: ${error.message}`));
     });
   }
 
-  /** Without leases a stale engine that has nothing to write would never notice: whoever replaced it ends it in time. */
-  private endReplaced(role: EngineRole): void {
-    if (this.settings.layout === 'cluster' || this.engines.at(-1) === role) return;
-    this.parts.timeline.after(this.random.magnitude(1, 30_000), () => role.process.kill('because it was replaced'));
+  /** Without leases an engine that has nothing to write would never notice that it was replaced: it is ended in time. */
+  private endReplaced(): void {
+    if (this.settings.layout !== 'fenced') return;
+    this.parts.timeline.after(this.random.magnitude(1, 30_000), () => {
+      for (const { process } of this.engines) {
+        const owns = (shard: number) => this.disk.shard(shard).owner === process;
+        if (!Array.from({ length: this.settings.shards }, (_, shard) => shard).every(owns)) process.kill('as replaced');
+      }
+    });
   }
 
   /** One of its shards was taken over: it is of no more use. */

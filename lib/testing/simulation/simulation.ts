@@ -1,3 +1,4 @@
+import type { WriteBatch } from '../../ports';
 import { decode, shardOf } from '../../values';
 import { Cast } from './cast';
 import { type Errand, errandsFor, stopErrand } from './client-work';
@@ -67,7 +68,7 @@ export class Simulation {
     this.disk = new Disk(
       (shard, batch, writer) => {
         this.note(writer, () => `shard ${shard.shard}: ${batch.size} records are durable`);
-        this.durable.take(shard, batch, this.witness(writer, shard));
+        this.judgeWrite(shard, batch, writer);
       },
       (shard, owner) => this.note(owner, () => `opens shard ${shard.shard}, epoch ${shard.epoch}`),
     );
@@ -167,6 +168,15 @@ export class Simulation {
     });
     if (!flowsAreIdle) return false;
     return this.errands.every(({ isDone, waits, flowId }) => isDone || (waits && this.durable.latest(flowId)?.isOpen));
+  }
+
+  private judgeWrite(shard: DiskShard, batch: WriteBatch, writer: SimProcess): void {
+    try {
+      this.durable.take(shard, batch, this.witness(writer, shard));
+    } catch (error) {
+      // A history that the model cannot follow is none that the contract allows.
+      this.violated('model', error instanceof Error ? `${error.message} ${error.stack}` : String(error));
+    }
   }
 
   /** Runs that wait for what never comes are told to end. */

@@ -121,8 +121,10 @@ export class Told {
     const { flowId } = message;
     const runs = this.durable.byFlow.get(flowId) ?? [];
     if (code === 'FLOW_ALREADY_EXISTS' && !run) this.violated('P4', `${flowId}: told that it exists, and it does not`);
-    const started = message.kind === 'request' && message.command.kind === 'start' && message.command.requestId;
-    if (code === 'FLOW_ALREADY_EXISTS' && runs.some((run) => run.requestId === started)) {
+    const start = message.kind === 'request' && message.command.kind === 'start' ? message.command : undefined;
+    // Under another policy it may have been refused before, and made a run when it was repeated.
+    const isRepeat = start?.reuse === 'reject' && runs.some((run) => run.requestId === start.requestId);
+    if (code === 'FLOW_ALREADY_EXISTS' && isRepeat) {
       this.violated('F5', `${flowId}: the repeat of the start that made it was told that it exists already`);
     }
     if (code === 'FLOW_NOT_ACTIVE') {
