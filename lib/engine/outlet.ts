@@ -1,4 +1,4 @@
-import type { Hint, HoldfastDispatch, ToProcess, ToShard } from '../dispatch';
+import type { Hint, HoldfastDispatch, ShardInbox, ToProcess, ToShard } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Lease, Offers, Origin } from '../ports';
 
@@ -35,6 +35,11 @@ export class Outlet {
 
   forget(hintId: string): void {
     if (!this.shut) this.offers.forget(hintId);
+  }
+
+  /** Lets messages go that were taken: an owner that was replaced would take them away from its successor. */
+  trim(inbox: Pick<ShardInbox, 'trim'>, count: number): void {
+    if (this.mayActAs('trim')) inbox.trim(count);
   }
 
   /** Whether the owner may write now; the session is over where it may not. */

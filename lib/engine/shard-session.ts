@@ -137,7 +137,7 @@ export class ShardSession {
     if (this.ended) return false;
     for (const message of messages) this.intake.take(message);
     if (messages.length > 0) {
-      this.pipeline.whenDurable(this.pipeline.gathering, () => this.trim(messages.length));
+      this.pipeline.whenDurable(this.pipeline.gathering, () => this.outlet.trim(this.inbox, messages.length));
     }
     for (const [flowId, command] of own) if (this.cells.get(flowId)) this.run(flowId, command);
     this.calls.give();
@@ -149,11 +149,6 @@ export class ShardSession {
 
   get queues(): readonly QueueLength[] {
     return this.tasks.queues;
-  }
-
-  /** Not without the lease: an owner that was replaced would take messages away from its successor. */
-  private trim(count: number): void {
-    if (this.outlet.mayWrite()) this.inbox.trim(count);
   }
 
   /** Writes what has gathered and ends the session. */

@@ -63,7 +63,8 @@ export class Tells {
     for (const [flowId, sent] of this.sentAt) {
       const cell = this.cells.get(flowId);
       const open = cell ? outboxOf(cell.flow) : [];
-      for (const key of sent.keys()) if (!open.some((tell) => tell.key === key)) sent.delete(key);
+      const keys = new Set(open.map(({ key }) => key));
+      for (const key of sent.keys()) if (!keys.has(key)) sent.delete(key);
       for (const tell of open) {
         if (now - (sent.get(tell.key) ?? 0) < repeatMs) continue;
         sent.set(tell.key, now);

@@ -30,8 +30,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the inbox is trimmed before its messages are durable',
     file: 'lib/engine/shard-session.ts',
-    find: 'this.pipeline.whenDurable(this.pipeline.gathering, () => this.trim(messages.length));',
-    replace: 'this.trim(messages.length);',
+    find: 'this.pipeline.whenDurable(this.pipeline.gathering, () => this.outlet.trim(this.inbox, messages.length));',
+    replace: 'this.outlet.trim(this.inbox, messages.length);',
   },
   {
     name: 'a SYNC call is handed out before its start is durable',
