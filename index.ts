@@ -59,7 +59,16 @@ export {
 } from './lib/client';
 export { CompileError, check, compile, type Finding, formatFindings } from './lib/compiler';
 export { Holdfast, type HoldfastOptions } from './lib/embedded';
-export type { RunDescription, StepDescription } from './lib/engine';
+export type {
+  ChildDescription,
+  ConditionDescription,
+  FailureDescription,
+  LockDescription,
+  RunCounts,
+  RunDescription,
+  StepDescription,
+  TimerDescription,
+} from './lib/engine';
 export { catalogue, type ErrorCode, type ErrorKind, HoldfastError } from './lib/errors';
 export type { Clock, HandlerResolver, Logger, StateStore } from './lib/ports';
 export type { Failure } from './lib/values';

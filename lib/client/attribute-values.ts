@@ -63,7 +63,8 @@ export class AttributeValues {
   }
 }
 
-function bindingOf(flow: CompiledFlow, attribute: AttributeClass) {
+/** Throws `INVALID_ARGUMENT` for an Attribute that is not one of the Flow's. */
+export function bindingOf(flow: CompiledFlow, attribute: AttributeClass) {
   const binding = flow.attributeOf(attribute as unknown as Class);
   if (binding) return binding;
   throw new HoldfastError(

@@ -1,17 +1,29 @@
-import type { AnyStep, ChannelClass, ChannelMessage, FlowClass, FlowInput, FlowOutput, RpcProxy } from '../authoring';
-import type { Address, Event, Payload, Started, StopHow } from '../core';
+import type {
+  AnyStep,
+  AttributeClass,
+  AttributeValue,
+  ChannelClass,
+  ChannelMessage,
+  FlowClass,
+  FlowInput,
+  FlowOutput,
+  RpcProxy,
+} from '../authoring';
+import type { Address, Payload, Started, StopHow } from '../core';
 import type { ClientCommand } from '../dispatch';
 import type { Outcome, RunDescription } from '../engine';
 import { HoldfastError } from '../errors';
 import type { Class } from '../ports';
 import { AttributeValues } from './attribute-values';
 import { type FlowOutputEntry, type FlowResult, failureOf, onlyOutput, outputsOf } from './flow-outcome';
-import { type HistoryEvent, historyEvent } from './history-event';
+import { type HistoryOptions, readHistory } from './history';
+import type { HistoryEvent } from './history-event';
 import { lowerStart } from './lower-start';
 import { type ClientParts, type OutgoingMessage, Requests, type RunOptions } from './requests';
-import { rpcProxy } from './rpc-proxy';
+import { rpcOf, startingRpcOf } from './rpc';
 import type { CallOptions, RequestOptions } from './settings';
 import { type ConfigOptions, lowerConfig, type StartArguments, type StartOptions } from './start-options';
+import { type AttributeCondition, waitForAttribute, waitForOutcome, waitForStepEnd } from './waits';
 
 /**
  * Starts Flows and asks about them (K). Every call rejects with a `HoldfastError` with a stable `code`; what changes
@@ -55,24 +67,7 @@ export class Client {
     call: (rpc: RpcProxy<InstanceType<F>>) => Promise<R>,
     options: StartOptions = {},
   ): Promise<R> {
-    const compiled = this.requests.flow(flow);
-    const { command: start, call: callOptions } = lowerStart(this.requests, compiled, input, options);
-    return call(
-      rpcProxy<F>(compiled, flowId, ({ binding, args }) => {
-        const { fingerprint: plan, name } = compiled.plan;
-        const identity = this.requests.identity(options.requestId, ['startAndCall', start.digest, binding.name, args]);
-        const command = {
-          kind: 'startAndCall',
-          ...identity,
-          plan,
-          flow: name,
-          rpc: binding.name,
-          args,
-          start,
-        } as const;
-        return this.requests.call(flowId, command, callOptions, binding.plan.deadlineMs);
-      }),
-    );
+    return call(startingRpcOf<F>(this.requests, flow, flowId, input, options));
   }
 
   /** Starts the Flow if it is not running, and publishes to it, in one write (R10). Throws as `start` and `publish`. */
@@ -101,14 +96,7 @@ export class Client {
    * `DEADLINE_EXCEEDED`, `LOCK_CONFLICT`, `FLOW_CLOSING`, `FLOW_NOT_ACTIVE`, `FLOW_NOT_FOUND`. `requestId` is for one call.
    */
   rpc<F extends FlowClass>(flow: F, flowId: string, options: RequestOptions = {}): RpcProxy<InstanceType<F>> {
-    const compiled = this.requests.flow(flow);
-    const { requestId, ...call } = options;
-    return rpcProxy<F>(compiled, flowId, ({ binding, args }) => {
-      const { fingerprint: plan, name } = compiled.plan;
-      const identity = this.requests.identity(requestId, ['call', name, binding.name, args]);
-      const command = { kind: 'call', ...identity, plan, flow: name, rpc: binding.name, args } as const;
-      return this.requests.call(flowId, command, call, binding.plan.deadlineMs);
-    });
+    return rpcOf<F>(this.requests, flow, flowId, options);
   }
 
   /**
@@ -143,26 +131,8 @@ export class Client {
   }
 
   /** The events of a run, oldest first. `from` is the number of the first [1], `limit` how many at most [all]. */
-  async history(
-    flowId: string,
-    options: RunOptions & { readonly from?: number; readonly limit?: number } = {},
-  ): Promise<HistoryEvent[]> {
-    const { from = 1, limit = Number.MAX_SAFE_INTEGER, ...run } = options;
-    const events: HistoryEvent[] = [];
-    let { runId } = run;
-    for (let next = from; events.length < limit; ) {
-      const what = { kind: 'history', from: next, limit: Math.min(limit - events.length, 1_000) } as const;
-      const page = (await this.requests.read(flowId, what, runId === undefined ? run : { ...run, runId })) as {
-        runId: string;
-        events: [number, Event][];
-        more: boolean;
-      };
-      runId = page.runId;
-      for (const [number, event] of page.events) events.push(historyEvent(number, event));
-      if (!page.more) break;
-      next = events[events.length - 1]!.number + 1;
-    }
-    return events;
+  history(flowId: string, options: HistoryOptions = {}): Promise<HistoryEvent[]> {
+    return readHistory(this.requests, flowId, options);
   }
 
   /** The Attributes of an open or closed run; needs no worker (A5). */
@@ -266,14 +236,28 @@ export class Client {
     if (name === undefined) {
       throw new HoldfastError('INVALID_ARGUMENT', `The Flow ${compiled.plan.name} has no Step ${step?.name}.`);
     }
-    await this.requests.read(flowId, { kind: 'stepEnd', execution: `${name}-${number}` }, run, true);
+    await waitForStepEnd(this.requests, flowId, `${name}-${number}`, run);
   }
 
-  private async outcome(flow: FlowClass, flowId: string, options: RunOptions): Promise<Outcome> {
+  /**
+   * Resolves when an Attribute, of a map that of `key`, satisfies a predicate or equals a value, and gives its value: of an
+   * open or closed run, over continue-as-new, with no worker there, and only what is durable (P4). It is looked at when it
+   * has been written; a value that another soon replaces may be passed over. Throws `ATTRIBUTE_NOT_REACHED` when the run
+   * closes without it, and what the predicate throws.
+   */
+  async waitForAttribute<A extends AttributeClass>(
+    flow: FlowClass,
+    flowId: string,
+    attribute: A,
+    condition: AttributeCondition<A>,
+    options: RunOptions & { readonly key?: string } = {},
+  ): Promise<AttributeValue<A>> {
+    return waitForAttribute(this.requests, this.requests.flow(flow), flowId, attribute, condition, options);
+  }
+
+  private outcome(flow: FlowClass, flowId: string, options: RunOptions): Promise<Outcome> {
     this.requests.flow(flow);
-    const outcome = (await this.requests.read(flowId, { kind: 'outcome' }, options, true)) as Outcome;
-    // A run that was continued has its result in the last run of the chain (N4).
-    return outcome.nextRunId === null ? outcome : this.outcome(flow, flowId, { ...options, runId: outcome.nextRunId });
+    return waitForOutcome(this.requests, flowId, options);
   }
 }
 

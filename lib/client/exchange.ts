@@ -47,8 +47,7 @@ export class Exchange {
   }
 
   /**
-   * Sends what `make` makes and resolves with the answer. Rejects with the answer's error, `CLOSED`, the reason of the
-   * signal, and at the deadline with `REDIS_UNAVAILABLE` if it could not be sent, else with `DEADLINE_EXCEEDED`. What was
+   * Sends what `make` makes and resolves with the answer. Rejects with the answer's error, `CLOSED`, `ABORTED`, and at the deadline with `REDIS_UNAVAILABLE` if it could not be sent, else with `DEADLINE_EXCEEDED`. What was
    * refused before anything had been sent is the caller's to repeat: `REDIS_FULL`, `OVERLOADED`.
    */
   async call(
@@ -58,7 +57,7 @@ export class Exchange {
     waits: boolean,
   ): Promise<unknown> {
     if (!this.mailbox) throw new HoldfastError('CLOSED', 'The client is closed.');
-    signal?.throwIfAborted();
+    if (signal?.aborted) throw aborted(signal);
     const deadlineMs = deadline === undefined ? (waits ? null : defaultDeadlineMs) : durationMs(deadline, 'deadline');
     const id = this.ids.next();
     const message = make(id, this.process);
@@ -90,7 +89,7 @@ export class Exchange {
         send();
         if (deadlineMs !== null) cancels[1] = this.clock.after(deadlineMs, () => reject(unsent ?? tooLate(deadlineMs)));
         if (signal) {
-          const abort = () => reject(signal.reason);
+          const abort = () => reject(aborted(signal));
           signal.addEventListener('abort', abort, { once: true });
           cancels[2] = () => signal.removeEventListener('abort', abort);
         }
@@ -120,6 +119,11 @@ export class Exchange {
 /** Whether what was sent certainly went nowhere. */
 function isRefusal(error: unknown): boolean {
   return error instanceof HoldfastError && (error.code === 'REDIS_FULL' || error.code === 'OVERLOADED');
+}
+
+function aborted({ reason }: AbortSignal): HoldfastError {
+  const why = reason instanceof Error ? reason.message : String(reason);
+  return new HoldfastError('ABORTED', `The call was aborted: ${why}`, { cause: reason });
 }
 
 function tooLate(deadlineMs: number): HoldfastError {

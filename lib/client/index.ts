@@ -5,3 +5,4 @@ export type { HistoryEvent } from './history-event';
 export type { ClientParts, OutgoingMessage, RunOptions } from './requests';
 export type { CallOptions, RequestOptions } from './settings';
 export type { StartArguments, StartOptions } from './start-options';
+export type { AttributeCondition } from './waits';

@@ -91,6 +91,16 @@ export class Requests {
     );
   }
 
+  /** The options of one call after another, which together have the deadline that is given. */
+  timeLeft({ signal, deadline }: CallOptions): () => CallOptions {
+    const { clock } = this.parts;
+    const until = deadline === undefined ? null : clock.monotonic() + durationMs(deadline, 'deadline');
+    return () => ({
+      ...(signal && { signal }),
+      ...(until !== null && { deadline: Math.max(0, until - clock.monotonic()) }),
+    });
+  }
+
   identity(requestId: string | undefined, content: unknown[]): { requestId: string; digest: string } {
     return { requestId: checkId(requestId ?? this.newId(), 'requestId'), digest: digest(encodeRecord(content)) };
   }

@@ -33,6 +33,11 @@ export class AttributeValues {
     return undefined;
   }
 
+  /** Of the latest write, which may have deleted; undefined where nothing is kept. */
+  versionOf(address: Address): number | undefined {
+    return this.rows.get(address)?.versions.at(-1)?.[0];
+  }
+
   addressesOf(name: string): Iterable<Address> {
     return this.addresses.get(name) ?? [];
   }

@@ -1,4 +1,5 @@
 import type {
+  Address,
   CallCommand,
   CallResultCommand,
   CallTask,
@@ -79,6 +80,8 @@ export type ReadWhat =
   | { readonly kind: 'history'; readonly from: number; readonly limit: number }
   /** Answered when the run has closed. */
   | { readonly kind: 'outcome' }
+  /** Answered when the Attribute is another than it was when `seen` was given, or the run has closed. */
+  | { readonly kind: 'attribute'; readonly address: Address; readonly seen: string | null }
   /** Answered when that execution has ended, in any way. */
   | { readonly kind: 'stepEnd'; readonly execution: string };
 

@@ -26,6 +26,8 @@ export interface HoldfastOptions {
   readonly logger?: Logger;
   /** Steps that run at a time [100] (X13). */
   readonly slots?: number;
+  /** RPCs and Queries that run at a time [50] (X13). */
+  readonly callSlots?: number;
   /** How long `close` waits for running Steps [30 s] (X6). */
   readonly grace?: Duration;
   /** Rate limits, concurrency and priorities of task queues [none] (T1). */
@@ -60,6 +62,7 @@ export class Holdfast {
     const common = { compiled, dispatch, clock, logger, shards: 1 };
     const settings: Partial<WorkerSettings> = {
       ...(options.slots !== undefined && { slots: options.slots }),
+      ...(options.callSlots !== undefined && { callSlots: options.callSlots }),
       ...(options.grace !== undefined && { graceMs: durationMs(options.grace, 'grace') }),
     };
     const worker = new Worker({ ...common, process: ids.next(), resolver, settings });

@@ -1,106 +1,5 @@
-import type { ClosedStatus, FailKind } from '../core';
-import { type Address, type Execution, keyOf, nameOf, type Payload, type RunState } from '../core';
-import type { FlowConfig, MethodName } from '../plan';
+import type { Address, ClosedStatus, FailKind, Payload, RunState } from '../core';
 import type { Failure } from '../values';
-
-/** What `describe` tells of a run. */
-export interface RunDescription {
-  readonly flowId: string;
-  readonly runId: string;
-  readonly flow: string;
-  readonly status: 'running' | ClosedStatus;
-  readonly failKind: FailKind | null;
-  readonly failure: Failure | null;
-  readonly startedAt: number;
-  readonly closedAt: number | null;
-  readonly deadlineAt: number | null;
-  readonly plan: string;
-  readonly config: FlowConfig;
-  /** Events of this run. */
-  readonly events: number;
-  /** Of a chain made by continue-as-new. */
-  readonly previousRunId: string | null;
-  readonly nextRunId: string | null;
-  /** A branch asked for graceful completion (D2). */
-  readonly completing: boolean;
-  readonly steps: readonly StepDescription[];
-  readonly unread: readonly { readonly channel: string; readonly key: string | undefined; readonly messages: number }[];
-  readonly locks: readonly {
-    readonly attribute: string;
-    readonly key: string | undefined;
-    readonly holders: readonly string[];
-    readonly waiting: readonly string[];
-  }[];
-  /** Steps that are to run and that no worker has which looked for work (V3). */
-  readonly blocked: readonly string[];
-  /** Executions scheduled so far per Step. */
-  readonly scheduled: Readonly<Record<string, number>>;
-}
-
-export interface StepDescription {
-  readonly stepExecutionId: string;
-  readonly step: string;
-  readonly state: 'waiting' | 'delayed' | 'locked' | 'ready' | 'backoff' | 'running';
-  /** The call that is to be made or is being made; null while it waits. */
-  readonly method: MethodName | null;
-  readonly attempt: number;
-  readonly since: number;
-  /** Timers of a wait, the end of back-off, or of the attempt's time. */
-  readonly dueAt: number | null;
-  readonly lastFailure: Failure | null;
-}
-
-/** Limits what one description lists of a very wide run. */
-const describedSteps = 1_000;
-
-export function describeRun(run: RunState, blocked: readonly string[] = []): RunDescription {
-  const { head } = run;
-  return {
-    flowId: head.flowId,
-    runId: head.runId,
-    flow: head.flow,
-    status: head.status,
-    failKind: head.failKind,
-    failure: head.failure,
-    startedAt: head.startedAt,
-    closedAt: head.closedAt,
-    deadlineAt: head.deadlineAt,
-    plan: head.plan,
-    config: head.config,
-    events: head.events - head.base,
-    previousRunId: head.previousRunId,
-    nextRunId: head.nextRunId,
-    completing: head.completing,
-    steps: [...run.executions.values()].slice(0, describedSteps).map(describeStep),
-    unread: [...run.messages.allUnread()].map(([address, queue]) => ({
-      channel: nameOf(address),
-      key: keyOf(address),
-      messages: queue.size,
-    })),
-    locks: run.locks.describe().map(({ address, holders, waiting }) => ({
-      attribute: nameOf(address),
-      key: keyOf(address),
-      holders,
-      waiting,
-    })),
-    blocked,
-    scheduled: head.counters,
-  };
-}
-
-function describeStep({ id, step, call, wait }: Execution): StepDescription {
-  const timers = (wait?.conditions ?? []).flatMap((condition) => (condition.kind === 'timer' ? [condition.dueAt] : []));
-  return {
-    stepExecutionId: id,
-    step,
-    state: call?.state ?? 'waiting',
-    method: call?.method ?? null,
-    attempt: call?.attempt ?? 0,
-    since: call?.since ?? wait!.since,
-    dueAt: call ? call.dueAt : timers.length > 0 ? Math.min(...timers) : null,
-    lastFailure: call?.lastFailure ?? null,
-  };
-}
 
 /** How a closed run ended. */
 export interface Outcome {
@@ -143,4 +42,22 @@ export function hasEnded(run: RunState, execution: string): boolean | undefined 
     return true;
   }
   return undefined;
+}
+
+/** The value of one Attribute at this moment, as `waitForAttribute` looks at it. */
+export interface AttributeSeen {
+  readonly value: Payload | null;
+  /** Another one after every write of it, over continue-as-new and time travels too. */
+  readonly cursor: string;
+  readonly status: 'running' | ClosedStatus;
+  readonly nextRunId: string | null;
+}
+
+export function attributeSeen({ head, attributes }: RunState, address: Address): AttributeSeen {
+  return {
+    value: attributes.read(address) ?? null,
+    cursor: `${head.chainId}/${attributes.versionOf(address) ?? ''}`,
+    status: head.status,
+    nextRunId: head.nextRunId,
+  };
 }

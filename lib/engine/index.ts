@@ -1,5 +1,16 @@
-export type { Outcome, RunDescription, StepDescription } from './description';
+export type { AttributeSeen, Outcome } from './description';
 export { Engine, type EngineParts } from './engine';
 export { lowerTaskQueues, type TaskQueueOptions } from './queue-options';
 export type { QueueState } from './queue-state';
+export type {
+  BriefFailure,
+  ChildDescription,
+  ConditionDescription,
+  FailureDescription,
+  LockDescription,
+  RunCounts,
+  RunDescription,
+  StepDescription,
+  TimerDescription,
+} from './run-description';
 export type { EngineSettings } from './settings';

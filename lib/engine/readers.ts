@@ -4,7 +4,8 @@ import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
 import { keys } from '../store/keys';
 import { decodeRecord } from '../values';
-import { attributesOf, describeRun, hasEnded, outcomeOf } from './description';
+import { describeRun } from './describe-run';
+import { attributeSeen, attributesOf, hasEnded, outcomeOf } from './description';
 
 /** A read that cannot be answered yet: the run is open, or the execution has not ended. */
 export const notYet = Symbol('not yet');
@@ -28,10 +29,17 @@ export function readRun(
       return attributesOf(run);
     case 'outcome':
       return run.isOpen ? notYet : outcomeOf(run);
+    case 'attribute': {
+      const seen = attributeSeen(run, read.what.address);
+      return run.isOpen && seen.cursor === read.what.seen ? notYet : seen;
+    }
     case 'stepEnd': {
-      const ended = hasEnded(run, read.what.execution);
-      if (ended) return null;
+      const { nextRunId, status } = run.head;
+      // What was open has gone along to the next run.
+      if (status === 'continuedAsNew') return { nextRunId };
+      if (hasEnded(run, read.what.execution)) return { nextRunId: null };
       if (run.isOpen) return notYet;
+      if (nextRunId !== null) return { nextRunId };
       throw new HoldfastError(
         'STEP_NOT_FOUND',
         `${JSON.stringify(read.flowId)} closed as ${run.head.status} and never scheduled ${read.what.execution}.`,

@@ -27,7 +27,7 @@ export class Reads {
 
   /** Tries again what waits for something to happen in a flow. */
   recheck(flowId: string): void {
-    for (const read of this.watchers.take(flowId)) this.fromMemory(read);
+    for (const read of this.watchers.take(flowId)) this.take(read);
   }
 
   private fromMemory(read: Read): void {

@@ -131,6 +131,18 @@ export const catalogue = {
     meaning: 'The run has no such Step execution, or it is not in the state the call needs.',
     fix: 'Look at `describe` for the executions of the run.',
   },
+  ATTRIBUTE_NOT_REACHED: {
+    name: 'AttributeNotReachedError',
+    kind: 'rejected',
+    meaning: 'The run closed before the Attribute had the value that was waited for.',
+    fix: 'Look at `attributes` and at the history of the run.',
+  },
+  HISTORY_GONE: {
+    name: 'HistoryGoneError',
+    kind: 'rejected',
+    meaning: 'The state of that moment cannot be made any more: the history it needs was removed. Nothing was changed.',
+    fix: 'Travel to a later moment, or keep history for longer with `retention`.',
+  },
   ID_CONFLICT: {
     name: 'IdConflictError',
     kind: 'conflict',
@@ -190,6 +202,12 @@ export const catalogue = {
     kind: 'transient',
     meaning: 'No answer came before the deadline of the call; it may still be applied.',
     fix: 'Repeat with the same id: it is applied once.',
+  },
+  ABORTED: {
+    name: 'AbortedError',
+    kind: 'transient',
+    meaning: 'The signal of the call was aborted before the answer came; it may still be applied.',
+    fix: 'See `cause` for the reason; a repeat with the same id is applied once.',
   },
   OVERLOADED: {
     name: 'OverloadedError',

@@ -217,8 +217,9 @@ async function bytesPerStep(system: System, load: Load): Promise<number> {
   const flowId = fresh('load');
   await system.client.start(LoadFlow, flowId, load);
   await eventually(async () => {
-    const { steps } = await system.client.describe(flowId);
+    const { steps, counts } = await system.client.describe(flowId);
     assert.equal(gate.arrived(flowId), 1);
+    assert.equal(counts.byState.running + counts.byState.waiting, counts.steps);
     assert.ok(steps.every(({ state, step }) => state === (step === 'Hold' ? 'running' : 'waiting')));
     assert.equal(system.store.writing, 0);
   }, 30_000);

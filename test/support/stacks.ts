@@ -8,8 +8,9 @@ import { temporaryFolder } from './temporary-folder';
 
 export interface SystemOptions {
   readonly flows: HoldfastOptions['flows'];
-  /** Steps that run at a time; 0 for a system without a worker. */
+  /** Steps that run at a time; with 0 for both, a system without a worker. */
   readonly slots?: number;
+  readonly callSlots?: number;
 }
 
 /** Engine, worker and client of a test, wherever they run. */
