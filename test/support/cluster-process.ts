@@ -1,14 +1,15 @@
 /** A process of a cluster under test: an engine or a worker, told by its parent what to be. */
 import 'reflect-metadata';
 import { type EngineOptions, openEngine, openWorker, type WorkerOptions } from '../../lib/cluster';
-import { clusterFlows } from './cluster-flows';
+import { flowsOf } from './cluster-flows-of';
 
 export type Role =
   | { readonly role: 'engine'; readonly options: EngineOptions }
   | { readonly role: 'worker'; readonly options: Omit<WorkerOptions, 'flows'>; readonly without?: readonly string[] };
 
 async function main(told: Role): Promise<void> {
-  const flows = told.role === 'worker' ? clusterFlows.filter(({ name }) => !told.without?.includes(name)) : [];
+  const all = flowsOf(process.env.HOLDFAST_FLOWS);
+  const flows = told.role === 'worker' ? all.filter(({ name }) => !told.without?.includes(name)) : [];
   const node = told.role === 'engine' ? await openEngine(told.options) : await openWorker({ ...told.options, flows });
   process.on('message', (asked) => {
     if (asked !== 'state') return;

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, Logger } from '../../index';
 import { type ClusterClient, openClient } from '../../lib/cluster';
-import { clusterFlows } from './cluster-flows';
+import { flowsOf } from './cluster-flows-of';
 import type { Role } from './cluster-process';
 import { eventually } from './eventually';
 import { RedisServer, type RedisServerOptions } from './redis-server';
@@ -17,6 +17,8 @@ export interface TestClusterOptions {
   readonly allowEviction?: boolean;
   /** The store of engines, with the environment it needs [SlateDB in a folder]. */
   readonly store?: { readonly url: string; readonly environment: NodeJS.ProcessEnv };
+  /** A module that exports the `clusterFlows` of workers and client [./cluster-flows]. */
+  readonly flows?: string;
   /** Where processes find Redis, if not at the server itself. */
   via?(server: RedisServer): string;
 }
@@ -52,7 +54,7 @@ export class TestCluster {
   }
 
   async openClient(): Promise<Client> {
-    this.opened ??= await openClient({ ...this.common, flows: clusterFlows, logger: silent });
+    this.opened ??= await openClient({ ...this.common, flows: flowsOf(this.options.flows), logger: silent });
     return this.opened.client;
   }
 
@@ -84,12 +86,19 @@ export class TestCluster {
     await this.folder.remove();
   }
 
-  private get effectsFile(): string {
+  /** Where handlers write what they do. */
+  get effectsFile(): string {
     return join(this.folder.path, 'effects');
   }
 
   private async spawn(role: Role, environment = {}): Promise<TestNode> {
-    const env = { ...process.env, ...environment, HOLDFAST_EFFECTS: this.effectsFile };
+    const { flows } = this.options;
+    const env = {
+      ...process.env,
+      ...environment,
+      HOLDFAST_EFFECTS: this.effectsFile,
+      ...(flows !== undefined && { HOLDFAST_FLOWS: flows }),
+    };
     const child = fork(join(__dirname, 'cluster-process.ts'), [JSON.stringify(role)], {
       execArgv: ['--enable-source-maps', '-r', join(__dirname, 'register.cjs')],
       env,
@@ -129,7 +138,11 @@ export class TestNode {
     await eventually(() => {
       if (this.refused) throw Object.assign(new Error(`refused: ${this.refused}`), { code: this.refused });
       return this.id !== '';
-    }, 30_000);
+    }, 90_000);
+  }
+
+  get pid(): number {
+    return this.child.pid!;
   }
 
   get isAlive(): boolean {
