@@ -1,6 +1,7 @@
 import type { FlowPlan } from '../plan';
 import { pendingOf } from './claim';
 import type { CallTask } from './effect';
+import { limits } from './limits';
 import type { OpenCall } from './open-call';
 import { keyOf, nameOf, type Payload } from './payload';
 import type { RunState } from './run-state';
@@ -20,6 +21,7 @@ export function callTaskOf(run: RunState, plan: FlowPlan, open: OpenCall): CallT
     attributes: plan.own.attributes.flatMap((name) => values(run, name, open)),
     channels: pendingOf(run, plan.own.channels, run.head.events),
     locks: open.locks,
+    silenceMs: open.transactional ? limits.windowSilenceMs : limits.callSilenceMs,
   };
 }
 

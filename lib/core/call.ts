@@ -5,6 +5,7 @@ import type {
   CallAnswered,
   CallCommand,
   CallGoneCommand,
+  CallIdleCommand,
   CallResultCommand,
   CallStartCommand,
   StartAndCallCommand,
@@ -171,10 +172,23 @@ export function callGone(turn: Turn, command: CallGoneCommand): void {
   const error =
     open.state === 'started'
       ? new HoldfastError('DEADLINE_EXCEEDED', `${open.rpc} did not end before the deadline of the call.`)
-      : open.state === 'ready'
+      : open.state === 'ready' || open.untaken
         ? new HoldfastError('NO_WORKER', `No worker took ${open.rpc} before the deadline of the call.`)
         : new HoldfastError('DEADLINE_EXCEEDED', `${open.rpc} could not begin before the deadline of the call.`);
   turn.effects.push({ kind: 'callAnswer', requestId: open.requestId, error });
+}
+
+/** No worker has taken a call that is ready: if others wait for its locks, it gives them back and goes to the end (L3). */
+export function callIdle(turn: Turn, { requestId }: CallIdleCommand): void {
+  const { run } = turn.flow;
+  const open = run?.calls.get(requestId);
+  const holder = callHolder(requestId);
+  if (!run || open?.state !== 'ready' || !run.locks.isWanted(holder)) return;
+  for (const address of run.locks.addressesOf(holder)) turn.freedLocks.add(address);
+  run.locks.leave(holder);
+  run.locks.wait(holder, open.locks);
+  run.calls.set(requestId, { ...open, state: 'locked', untaken: true });
+  turn.effects.push({ kind: 'callQueued', requestId });
 }
 
 /** The worker of started calls is gone or was silent for too long: others may run their handlers again (R6). */
@@ -244,5 +258,18 @@ function openCall(
   { kind, transactional }: RpcPlan,
   locks: readonly LockClaim[],
 ): OpenCall {
-  return { requestId, digest, kind, rpc, args, plan, locks, transactional, state: 'held', token: null, worker: null };
+  return {
+    requestId,
+    digest,
+    kind,
+    rpc,
+    args,
+    plan,
+    locks,
+    transactional,
+    state: 'held',
+    token: null,
+    worker: null,
+    untaken: false,
+  };
 }

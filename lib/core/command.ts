@@ -24,6 +24,7 @@ export type Command =
   | CallStartCommand
   | CallResultCommand
   | CallGoneCommand
+  | CallIdleCommand
   | FlowMessage;
 
 export type IdReuse = 'reject' | 'ifPreviousFailed' | 'ifClosed' | 'terminateRunning';
@@ -264,6 +265,12 @@ export interface CallFailed {
 /** The deadline of an open call has passed. */
 export interface CallGoneCommand {
   readonly kind: 'callGone';
+  readonly requestId: string;
+}
+
+/** A call has been ready for a while, and no worker has taken it. */
+export interface CallIdleCommand {
+  readonly kind: 'callIdle';
   readonly requestId: string;
 }
 

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
-import { call, callGone, callResult, startAndCall, startCall } from './call';
+import { call, callGone, callIdle, callResult, startAndCall, startCall } from './call';
 import { claim } from './claim';
 import type { Command } from './command';
 import { skipTimer, stop, updateConfig } from './control';
@@ -77,6 +77,8 @@ function act(turn: Turn, command: Command): void {
       return startCall(turn, command);
     case 'callResult':
       return callResult(turn, command);
+    case 'callIdle':
+      return callIdle(turn, command);
     case 'callGone':
       return callGone(turn, command);
     case 'childStart':

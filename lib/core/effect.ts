@@ -15,6 +15,7 @@ export type Effect =
   | AbortEffect
   | AnswerEffect
   | CallReadyEffect
+  | CallQueuedEffect
   | HandOutCallEffect
   | CallAnswerEffect
   | TellEffect;
@@ -113,6 +114,12 @@ export interface CallReadyEffect {
   readonly requestId: string;
 }
 
+/** A call must not be given to a worker any more: it queues for its locks again (L3). */
+export interface CallQueuedEffect {
+  readonly kind: 'callQueued';
+  readonly requestId: string;
+}
+
 export interface HandOutCallEffect {
   readonly kind: 'handOutCall';
   readonly worker: string;
@@ -145,4 +152,6 @@ export interface CallTask {
   readonly attributes: readonly (readonly [address: Address, value: Payload])[];
   readonly channels: readonly PendingMessages[];
   readonly locks: readonly LockClaim[];
+  /** Silence of its worker after which it is given to another. */
+  readonly silenceMs: number;
 }

@@ -11,7 +11,7 @@ export * from './execution';
 export type { FlowMessage } from './flow-message';
 export { type FlowHead, FlowState, type Remembered } from './flow-state';
 export { limits } from './limits';
-export { callOfHolder, type OpenCall } from './open-call';
+export { callHolder, callOfHolder, type OpenCall } from './open-call';
 export { outboxOf, type Tell } from './outbox';
 export { type Outstanding, outstanding } from './outstanding';
 export { valueAt } from './path';

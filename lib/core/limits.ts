@@ -14,6 +14,8 @@ export const limits = {
   lockIdleMs: 5_000,
   /** Silence of a worker after which a call that it had started is given to another (R6). */
   callSilenceMs: 15_000,
+  /** The same for a transactional call: its window must not end before another worker can try. */
+  windowSilenceMs: 2_000,
   /** The longest window of a transactional call (R7). */
   windowMs: 5_000,
 } as const;

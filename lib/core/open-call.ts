@@ -17,6 +17,8 @@ export interface OpenCall {
   readonly state: 'held' | 'locked' | 'ready' | 'started';
   readonly token: string | null;
   readonly worker: string | null;
+  /** It had its locks once, and no worker took it. */
+  readonly untaken: boolean;
 }
 
 /** The name under which a call stands in the lock table; NUL keeps it apart from executions. */

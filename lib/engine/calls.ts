@@ -1,4 +1,12 @@
-import { type CallAnswerEffect, type Command, DueQueue, type HandOutCallEffect, limits } from '../core';
+import {
+  type CallAnswerEffect,
+  type CallTask,
+  type Command,
+  callHolder,
+  DueQueue,
+  type HandOutCallEffect,
+  limits,
+} from '../core';
 import type { CallHint, CallRequest, Claim, ToProcess } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Cancel } from '../ports';
@@ -41,7 +49,7 @@ export interface CallParts {
   readonly pipeline: WritePipeline;
   readonly owner: ShardOwnerParts;
   /** Watches a token in a worker's hands. */
-  watch(worker: string, token: string, flowId: string): void;
+  watch(worker: string, task: CallTask): void;
   unwatch(token: string): void;
   run(flowId: string, command: Command, onAnswer?: (answer: unknown) => void): void;
   later(commands: readonly (readonly [flowId: string, command: Command])[]): void;
@@ -59,6 +67,8 @@ export class Calls {
   private answering: string | undefined;
   private readonly cancels = new Set<Cancel>();
   private readonly due = new DueQueue();
+  /** When calls that hold locks and are ready are looked at, by key (L3). */
+  private readonly idle = new DueQueue();
   private made = 0;
   private readonly unsent: Unsent;
   private cancelTimer: Cancel | undefined;
@@ -89,11 +99,23 @@ export class Calls {
     this.arm();
   }
 
-  becameReady(flowId: string, requestId: string): void {
-    const key = keyOf(flowId, requestId);
+  becameReady({ flow }: Cell, requestId: string): void {
+    const key = keyOf(flow.head.flowId, requestId);
     const call = this.waiting.get(key);
-    if (call) call.issue++;
+    if (!call) return;
+    call.issue++;
     this.ready.add(key);
+    // The window of a worker that was lost is over; the next one begins with the next hand-out.
+    this.due.set(key, call.deadlineAt);
+    if (flow.run?.locks.addressesOf(callHolder(requestId)).length) this.idle.set(key, this.now() + limits.lockIdleMs);
+    this.arm();
+  }
+
+  /** It has given its locks back and waits for them again. */
+  queuedAgain({ flow }: Cell, requestId: string): void {
+    const key = keyOf(flow.head.flowId, requestId);
+    const call = this.waiting.get(key);
+    if (call) this.notReady(key, call);
   }
 
   /** Gives ready calls to workers that have a slot for them. */
@@ -159,7 +181,7 @@ export class Calls {
     this.sent.set(task.token, { worker, message });
     pipeline.whenDurable(cell.changedIn, () => {
       if (!this.unsent.send(task.token)) return;
-      watch(worker, task.token, task.flowId);
+      watch(worker, task);
       outlet.post(worker, message);
     });
     pipeline.hurry();
@@ -204,6 +226,7 @@ export class Calls {
 
   private notReady(key: string, call: Waiting): void {
     this.ready.delete(key);
+    this.idle.set(key, null);
     if (this.offered.delete(key)) this.parts.outlet.withdraw(this.hintOf(key, call).id);
   }
 
@@ -243,13 +266,21 @@ export class Calls {
 
   private arm(): void {
     this.cancelTimer?.();
-    const next = this.due.next();
-    if (next === null) return;
+    const next = Math.min(this.due.next() ?? Number.POSITIVE_INFINITY, this.idle.next() ?? Number.POSITIVE_INFINITY);
+    if (next === Number.POSITIVE_INFINITY) return;
     this.cancelTimer = this.parts.owner.clock.after(Math.max(0, next - this.now()), () => {
-      const gone = this.due.takeDue(this.now()).flatMap((key) => this.waiting.get(key) ?? []);
-      this.parts.later(gone.map(({ flowId, requestId }) => [flowId, { kind: 'callGone', requestId }]));
+      const now = this.now();
+      const idle = this.idle.takeDue(now);
+      for (const key of idle) this.idle.set(key, now + limits.lockIdleMs);
+      this.tell(idle, 'callIdle');
+      this.tell(this.due.takeDue(now), 'callGone');
       this.arm();
     });
+  }
+
+  private tell(keys: readonly string[], kind: 'callIdle' | 'callGone'): void {
+    const calls = keys.flatMap((key) => this.waiting.get(key) ?? []);
+    this.parts.later(calls.map(({ flowId, requestId }) => [flowId, { kind, requestId }]));
   }
 
   private now(): number {

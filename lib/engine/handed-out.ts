@@ -29,11 +29,6 @@ export interface Silence {
 export class HandedOut {
   private readonly holders = new Map<string, Holder>();
   private readonly processOf = new Map<string, string>();
-  private lookedAt: number;
-
-  constructor(now: number) {
-    this.lookedAt = now;
-  }
 
   add(process: string, task: Pick<Task, 'flowId' | 'heartbeatTimeoutMs' | 'token'>, now: number): void {
     const { flowId, heartbeatTimeoutMs } = task;
@@ -68,15 +63,13 @@ export class HandedOut {
   }
 
   /**
-   * Workers that have been silent for too long. Time in which the owner itself stood still does not count: `stillMs` is the
-   * longest stretch between two looks that is taken for real time.
+   * Workers that have been silent for too long. Time in which the owner itself stood still, or could not hear, does not
+   * count: `stillMs` of it have passed since the look before.
    */
   overdue(now: number, stillMs: number): Silence[] {
-    const excess = now - this.lookedAt - stillMs;
-    this.lookedAt = now;
     const silences: Silence[] = [];
     for (const [process, holder] of this.holders) {
-      if (excess > 0) standStill(holder, excess);
+      if (stillMs > 0) standStill(holder, stillMs);
       const silentMs = now - holder.heardAt;
       const silent = [...holder.attempts].filter(
         ([, { since, heartbeatTimeoutMs }]) => heartbeatTimeoutMs <= now - Math.max(since, holder.heardAt),

@@ -1,4 +1,4 @@
-import { type Command, decide, type Effect, type Event, limits, outstanding, type RunState } from '../core';
+import { type Command, decide, type Effect, type Event, outstanding, type RunState } from '../core';
 import type { ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { FlowPlan } from '../plan';
@@ -100,8 +100,7 @@ export class ShardSession {
     this.tasks = new Tasks({ ...shared, wake, inbox, sendCallAgain: (token) => this.calls.sendAgain(token) });
     this.calls = new Calls({
       ...shared,
-      watch: (worker, token, flowId) =>
-        this.tasks.watch(worker, { token, flowId, heartbeatTimeoutMs: limits.callSilenceMs }),
+      watch: (worker, task) => this.tasks.watch(worker, { ...task, heartbeatTimeoutMs: task.silenceMs }),
       unwatch: (token) => this.tasks.over(token),
       answer: (request, value) => this.answer(request, value),
     });
@@ -257,7 +256,9 @@ export class ShardSession {
       case 'tell':
         return this.tells.send(cell, effect);
       case 'callReady':
-        return this.calls.becameReady(cell.flow.head.flowId, effect.requestId);
+        return this.calls.becameReady(cell, effect.requestId);
+      case 'callQueued':
+        return this.calls.queuedAgain(cell, effect.requestId);
       case 'handOutCall':
         return this.calls.handOut(cell, effect);
       case 'callAnswer':

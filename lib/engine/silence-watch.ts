@@ -1,7 +1,7 @@
 import type { Cancel, Clock } from '../ports';
 import type { HandedOut, Silence } from './handed-out';
 
-/** The longest time between two looks at the workers, and the longest stretch between them that counts as real. */
+/** The longest time between two looks at the workers. */
 const lookMs = 5_000;
 
 /** Looks from time to time whether a worker that has something in hand was silent for too long (X2). */
@@ -21,10 +21,13 @@ export class SilenceWatch {
     const shortest = this.handedOut.shortestTimeoutMs();
     if (shortest === null || this.cancelLook) return;
     const delay = Math.min(lookMs, Math.max(50, shortest / 4));
+    const since = this.clock.monotonic();
     this.cancelLook = this.clock.after(delay, () => {
       this.cancelLook = undefined;
-      const still = this.isHeard() ? 2 * lookMs : 0;
-      this.onSilence(this.handedOut.overdue(this.clock.monotonic(), still));
+      const now = this.clock.monotonic();
+      // A look that comes late by more than its delay: the owner itself stood still.
+      const stillMs = Math.max(0, now - since - (this.isHeard() ? 2 * delay : 0));
+      this.onSilence(this.handedOut.overdue(now, stillMs));
       this.lookLater();
     });
   }

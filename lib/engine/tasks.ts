@@ -49,7 +49,7 @@ export class Tasks {
   private readonly pool = new ReadyPool();
   private readonly credits = new Credits();
   private readonly heldBack: HeldBack;
-  private readonly handedOut: HandedOut;
+  private readonly handedOut = new HandedOut();
   /** Calls that became ready in this turn. */
   private fresh: ReadyCall[] = [];
   private readonly claims = new ClaimTokens();
@@ -60,7 +60,6 @@ export class Tasks {
 
   constructor(private readonly parts: TaskParts) {
     const { clock } = parts.owner;
-    this.handedOut = new HandedOut(clock.monotonic());
     this.unsent = new Unsent(parts.owner.workers);
     this.heldBack = new HeldBack(clock);
     this.watching = new SilenceWatch(

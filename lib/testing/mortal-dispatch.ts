@@ -50,7 +50,9 @@ export class MortalDispatch implements HoldfastDispatch {
   }
 
   openHints(process: string, wanted: Subscription, onHint: (hint: Hint) => void): HintReader<Hint> {
-    return this.inner.openHints(process, wanted, onHint);
+    const hints = this.inner.openHints(process, wanted, onHint);
+    this.life.atEnd(() => hints.close());
+    return hints;
   }
 
   isGone(process: string): boolean {

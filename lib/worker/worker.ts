@@ -1,6 +1,6 @@
 import { outsideInvocation } from '../authoring';
 import type { Compiled } from '../compiler';
-import { type CallOutcome, type CallTask, limits, type Outcome, type Task } from '../core';
+import { type CallOutcome, type CallTask, type Outcome, type Task } from '../core';
 import type { Claim, HoldfastDispatch, Introduce, Result, ToProcess } from '../dispatch';
 import type { Clock, HandlerResolver, Logger, Mailbox } from '../ports';
 import { Beats } from './beats';
@@ -206,12 +206,12 @@ export class Worker {
   }
 
   private startCall(shard: number, task: CallTask): void {
-    const { token, flowId, rpc } = task;
+    const { token, flowId, rpc, silenceMs } = task;
     const inHand = this.begin({
       ...{ shard, token, flowId },
       of: 'callResult',
       name: rpc,
-      heartbeatTimeoutMs: limits.callSilenceMs,
+      heartbeatTimeoutMs: silenceMs,
     });
     if (!inHand) return;
     outsideInvocation(() => this.runCall(inHand, task)).catch((error) => this.notRun(inHand, error));

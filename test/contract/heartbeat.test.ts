@@ -106,6 +106,19 @@ describe('Workers that are lost', () => {
     assert.equal(await system.client.result(BeatFlow, flowId), 2);
   });
 
+  it('[X2] as fast when nothing was handed out for a long time before', async () => {
+    await using system = await withProcesses(flows);
+    const first = await system.openWorker();
+    await system.advance(3_600_000);
+    const flowId = await running(system);
+    first.kill();
+    await system.openWorker();
+    await system.advance(45_000);
+    await eventually(() => gate.arrived(`${flowId} 2`) === 1);
+    gate.open(`${flowId} 2`);
+    await system.client.result(BeatFlow, flowId);
+  });
+
   it('[X2] a worker beats by itself for as long as it lives, however long a handler is silent', async () => {
     await using system = await withProcesses(flows);
     await system.openWorker();

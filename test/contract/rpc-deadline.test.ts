@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { Attribute, DurableAttribute, Flow, Query, Rpc, RpcContext } from '../../index';
+import { Attribute, DurableAttribute, Flow, Lock, Query, Rpc, RpcContext } from '../../index';
 import { eventually } from '../support/eventually';
 import { eventKinds, refuses } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
-import { withProcesses } from '../support/processes';
+import { describeOnEveryStore } from '../support/processes';
 
 const gate = new Gate();
 const log = new Log();
@@ -11,9 +11,15 @@ const log = new Log();
 @Attribute()
 class Count extends DurableAttribute<number> {}
 
+@Attribute(Lock.exclusive)
+class Balance extends DurableAttribute<number> {}
+
 @Flow()
 class CountFlow {
-  constructor(private readonly count: Count) {}
+  constructor(
+    private readonly count: Count,
+    private readonly balance: Balance,
+  ) {}
 
   @Rpc({ deadline: '20s' })
   async add(ctx: RpcContext) {
@@ -24,13 +30,24 @@ class CountFlow {
     return this.count.get();
   }
 
+  @Rpc({ deadline: '20s', transactional: true })
+  async addAlone(ctx: RpcContext) {
+    return this.add(ctx);
+  }
+
+  @Rpc({ locks: [Balance] })
+  addLocked(_name: string) {
+    this.balance.set((this.balance.get() ?? 0) + 1);
+    return this.balance.get()!;
+  }
+
   @Query({ deadline: '5s' })
   value() {
     return this.count.get();
   }
 }
 
-describe('Deadlines of RPCs', () => {
+describeOnEveryStore('Deadlines of RPCs', (withProcesses) => {
   for (const standing of [true, false]) {
     const title = standing ? 'a worker that is given its work' : 'a worker that looks for its work';
 
@@ -93,6 +110,71 @@ describe('Deadlines of RPCs', () => {
       assert.equal(log.count(flowId, 'add'), 2);
     });
   }
+
+  for (const standing of [true, false]) {
+    const title = standing ? 'a worker that is given its work' : 'a worker that looks for its work';
+
+    it(`[R6] [R7] a transactional call of a worker that is lost is given to another, with a window of its own: ${title}`, async () => {
+      await using system = await withProcesses([CountFlow]);
+      const first = await system.openWorker({ standing });
+      const flowId = fresh('transaction');
+      await system.client.start(CountFlow, flowId);
+      const rpc = system.client.rpc(CountFlow, flowId);
+      const alone = rpc.addAlone();
+      await eventually(() => gate.arrived(`${flowId} 1`) === 1);
+      await system.advance(1_500);
+      first.kill();
+      await system.openWorker({ standing });
+      await eventually(async () => {
+        await system.advance(500);
+        assert.equal(gate.arrived(`${flowId} 2`), 1);
+      });
+      // The first window would be over, the second is not.
+      await system.advance(3_000);
+      gate.open(`${flowId} 1`);
+      gate.open(`${flowId} 2`);
+      assert.equal(await alone, 1);
+      assert.equal(await rpc.value(), 1);
+      assert.equal(log.count(flowId, 'add'), 2);
+    });
+
+    it(`[L3] a granted call that no worker takes gives its locks to those who wait, after 5 s, and queues again: ${title}`, async () => {
+      await using system = await withProcesses([CountFlow]);
+      const flowId = fresh('idle');
+      await system.client.start(CountFlow, flowId);
+      const rpc = system.client.rpc(CountFlow, flowId, { deadline: '60s' });
+      const order: string[] = [];
+      const call = (name: string) => rpc.addLocked(name).then((n) => order.push(`${name} ${n}`));
+      const lock = async () => (await system.client.describe(flowId)).locks[0]!;
+      const first = call('first');
+      await eventually(async () => assert.equal((await lock()).holders.length, 1));
+      const holder = (await lock()).holders;
+      await system.advance(20_000);
+      assert.deepEqual((await lock()).holders, holder, 'nobody else wants it');
+      const second = call('second');
+      await eventually(async () => assert.equal((await lock()).waiting.length, 1));
+      const waiting = (await lock()).waiting;
+      await eventually(async () => {
+        await system.advance(500);
+        assert.deepEqual(await lock(), { attribute: 'Balance', key: undefined, holders: waiting, waiting: holder });
+      });
+      await system.openWorker({ standing });
+      await Promise.all([first, second]);
+      assert.deepEqual(order, ['second 1', 'first 2']);
+      assert.deepEqual((await system.client.describe(flowId)).locks, []);
+    });
+  }
+
+  it('[L3] [R8] calls that take turns with a lock and find no worker say so at their deadline', async () => {
+    await using system = await withProcesses([CountFlow]);
+    const flowId = fresh('idle');
+    await system.client.start(CountFlow, flowId);
+    const rpc = system.client.rpc(CountFlow, flowId, { deadline: '20s' });
+    const refused = [refuses(rpc.addLocked('a'), 'NO_WORKER'), refuses(rpc.addLocked('b'), 'NO_WORKER')];
+    await eventually(async () => assert.equal((await system.client.describe(flowId)).locks[0]?.waiting.length, 1));
+    await system.advance(20_500);
+    await Promise.all(refused);
+  });
 
   it('[X13] calls have slots of their own: what is above them has to wait', async () => {
     await using system = await withProcesses([CountFlow]);

@@ -7,10 +7,12 @@ import { idsBy } from '../../lib/embedded/system-ids';
 import { Engine, type EngineSettings } from '../../lib/engine';
 import { InversifyResolver } from '../../lib/inversify';
 import type { Logger } from '../../lib/ports';
-import { MemoryStateStore } from '../../lib/store/memory-state-store';
+import { Life } from '../../lib/testing/life';
+import { MortalDispatch } from '../../lib/testing/mortal-dispatch';
 import { Worker, type WorkerSettings } from '../../lib/worker';
 import { MovableClock, type ProcessClock } from './movable-clock';
 import { ObservedStore } from './observed-store';
+import { type StoreKind, storeKinds } from './stacks';
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 const shards = 1;
@@ -27,11 +29,13 @@ export class WorkerProcess {
   constructor(
     private readonly worker: Worker,
     private readonly clock: ProcessClock,
+    private readonly life: Life,
     readonly name: string,
   ) {}
 
-  /** It is never heard of again; its handlers run on. */
+  /** It is never heard of again, and hears nothing; its handlers run on. */
   kill(): void {
+    this.life.end();
     this.clock.stop();
   }
 
@@ -44,7 +48,6 @@ export class WorkerProcess {
 /** Engine, client and workers that come and go by themselves, over one dispatch. */
 export class Processes {
   readonly clock = new MovableClock();
-  readonly store = new ObservedStore(new MemoryStateStore());
   private readonly dispatch = new MemoryDispatch();
   private readonly ids = idsBy(systemClock);
   private readonly workers: WorkerProcess[] = [];
@@ -55,6 +58,8 @@ export class Processes {
   constructor(
     private readonly flows: readonly FlowClass[],
     private readonly settings: Partial<EngineSettings>,
+    readonly store: ObservedStore,
+    private readonly remove: () => Promise<void>,
   ) {}
 
   async open(): Promise<void> {
@@ -68,13 +73,15 @@ export class Processes {
   async openWorker({ flows = this.flows, standing = true, settings }: WorkerOptions = {}): Promise<WorkerProcess> {
     const clock = this.clock.forProcess();
     const name = this.ids.next();
+    const life = new Life();
+    const dispatch = new MortalDispatch(this.dispatch, life);
     const worker = new Worker({
-      ...{ process: name, compiled: compile(flows), resolver: new InversifyResolver(), dispatch: this.dispatch },
+      ...{ process: name, compiled: compile(flows), resolver: new InversifyResolver(), dispatch },
       ...{ clock, logger: silent, shards, standing },
       settings: { graceMs: 0, abortMs: 0, ...settings },
     });
     await worker.open();
-    const process = new WorkerProcess(worker, clock, name);
+    const process = new WorkerProcess(worker, clock, life, name);
     this.workers.push(process);
     return process;
   }
@@ -102,6 +109,7 @@ export class Processes {
     this.client.close();
     this.engineClock.stop();
     await this.store.close();
+    await this.remove();
   }
 
   private async openEngine(): Promise<void> {
@@ -114,11 +122,21 @@ export class Processes {
   }
 }
 
-export async function withProcesses(
-  flows: readonly FlowClass[],
-  settings: Partial<EngineSettings> = {},
-): Promise<Processes> {
-  const processes = new Processes(flows, settings);
-  await processes.open();
-  return processes;
+export type WithProcesses = (flows: readonly FlowClass[], settings?: Partial<EngineSettings>) => Promise<Processes>;
+
+/** Declares the same tests for processes over every store. */
+export function describeOnEveryStore(title: string, tests: (withProcesses: WithProcesses) => void): void {
+  for (const kind of storeKinds) describe(`${title} (${kind.name})`, () => tests(over(kind)));
+}
+
+/** Processes over a store in memory. */
+export const withProcesses: WithProcesses = over(storeKinds[0]!);
+
+function over(kind: StoreKind): WithProcesses {
+  return async (flows, settings = {}) => {
+    const { store, remove } = await kind.open();
+    const processes = new Processes(flows, settings, new ObservedStore(store), remove);
+    await processes.open();
+    return processes;
+  };
 }

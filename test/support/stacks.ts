@@ -38,12 +38,12 @@ export interface Stack {
   shared(options: SystemOptions): System;
 }
 
-interface StoreKind {
+export interface StoreKind {
   readonly name: string;
   open(): Promise<{ readonly store: StateStore; remove(): Promise<void> }>;
 }
 
-const kinds: readonly StoreKind[] = [
+export const storeKinds: readonly StoreKind[] = [
   { name: 'memory', open: async () => ({ store: new MemoryStateStore(), remove: async () => {} }) },
   { name: 'SlateDB in a folder', open: () => inFolder('file') },
   { name: 'LMDB in a folder', open: () => inFolder('lmdb') },
@@ -56,7 +56,7 @@ async function inFolder(scheme: string) {
 
 /** Declares the same tests for every stack. */
 export function describeOnEveryStack(title: string, tests: (stack: Stack) => void): void {
-  for (const kind of kinds) {
+  for (const kind of storeKinds) {
     describe(`${title} (${kind.name})`, () => {
       const stack = new EmbeddedStack(kind);
       afterEach(() => stack.closeOpened());
