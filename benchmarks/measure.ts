@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { type FlowClass, Holdfast } from '../index';
+import type { System } from './system';
 
 /** One round: what it took, and how long each of its units (steps or flows) took. */
 export interface Round {
@@ -14,49 +11,35 @@ export interface Round {
   readonly unitMs: readonly number[];
 }
 
-export const stores = ['file', 'lmdb'] as const;
-
-/** Runs `run` with a Holdfast of its own on a new folder, which is removed afterwards. */
-export async function onStore<T>(
-  scheme: (typeof stores)[number],
-  flows: readonly FlowClass[],
-  run: (holdfast: Holdfast) => Promise<T>,
-): Promise<T> {
-  // HOLDFAST_BENCH_DIR: where a temporary folder is in memory, it says nothing about a disk.
-  const folder = await mkdtemp(join(process.env.HOLDFAST_BENCH_DIR ?? tmpdir(), 'holdfast-bench-'));
-  try {
-    const holdfast = await Holdfast.open({ flows, store: `${scheme}:${folder}` });
-    try {
-      return await run(holdfast);
-    } finally {
-      await holdfast.close();
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
 /** Measures one round; `run` gives the milliseconds of each unit. */
-export async function measure(
-  holdfast: Holdfast,
-  steps: number,
-  run: () => Promise<readonly number[]>,
-): Promise<Round> {
-  const before = holdfast.stats;
-  const cpu = process.cpuUsage();
+export async function measure(system: System, steps: number, run: () => Promise<readonly number[]>): Promise<Round> {
+  const before = await system.counters();
   const start = performance.now();
   const unitMs = await run();
   const elapsedMs = performance.now() - start;
-  const { user, system } = process.cpuUsage(cpu);
-  const after = holdfast.stats;
+  const after = await system.counters();
   return {
     steps,
     elapsedMs,
-    cpuMs: (user + system) / 1_000,
+    cpuMs: after.cpuMs - before.cpuMs,
     writes: after.writes - before.writes,
     bytes: after.bytes - before.bytes,
     unitMs,
   };
+}
+
+/** Rounds after a warm-up. */
+export async function measureRounds(
+  rounds: number,
+  warmUp: number,
+  round: (n: number) => Promise<Round>,
+): Promise<Round[]> {
+  const all: Round[] = [];
+  for (let n = -warmUp; n < rounds; n++) {
+    const result = await round(n);
+    if (n >= 0) all.push(result);
+  }
+  return all;
 }
 
 /** A row of the table: the median over the rounds of each figure. */
@@ -71,6 +54,12 @@ export function summary(name: string, rounds: readonly Round[], unit: string): R
     'flushes/step': over(({ steps, writes }) => writes / steps).toFixed(3),
     'bytes/step': over(({ steps, bytes }) => bytes / steps).toFixed(0),
   };
+}
+
+/** How many times as long a step takes as in another row, by the median round. */
+export function ratio(rounds: readonly Round[], to: readonly Round[]): string {
+  const msPerStep = (of: readonly Round[]) => median(of.map(({ elapsedMs, steps }) => elapsedMs / steps));
+  return `${(msPerStep(rounds) / msPerStep(to)).toFixed(2)}×`;
 }
 
 export function printTable(rows: readonly Record<string, string>[]): void {

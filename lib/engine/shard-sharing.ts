@@ -32,6 +32,8 @@ export class ShardSharing {
   private readonly doubtful = new Set<number>();
   private cancelNext: Cancel | undefined;
   private running: Promise<void> | undefined;
+  /** Something has changed since the running round looked. */
+  private again = false;
   private stopListening: () => void = () => {};
   private failing = false;
   private stopping = false;
@@ -63,17 +65,22 @@ export class ShardSharing {
     if (failed && failed.reason instanceof HoldfastError && failed.reason.kind === 'usage') throw failed.reason;
   }
 
-  /** Hands every shard over: closes it, then lets others have it. */
+  /** Hands every shard over: closes it, then lets others have it, who need not wait for the rest. */
   async stop(): Promise<void> {
     if (this.stopping) return;
     this.stopping = true;
     this.stopListening();
     const { leases, engine, logger } = this.parts;
+    await this.running;
+    this.round();
     await Promise.allSettled(this.busy.values());
     await Promise.all([...this.open].map((shard) => this.handOver(shard)));
     this.stopped = true;
     this.cancelNext?.();
     await this.running;
+    // What a last round had taken and nobody has opened.
+    const unopened = [...this.until.keys()];
+    await leases.release(engine, unopened).catch((error) => logger.warn('leases could not be given back', { error }));
     await leases.leave(engine).catch((error) => logger.warn('the engine could not sign off', { error }));
   }
 
@@ -85,6 +92,10 @@ export class ShardSharing {
 
   private roundSoon(): void {
     if (this.stopped) return;
+    if (this.running) {
+      this.again = true;
+      return;
+    }
     this.cancelNext?.();
     this.cancelNext = this.parts.clock.after(0, () => this.round());
   }
@@ -105,7 +116,9 @@ export class ShardSharing {
         this.giveUpWhatIsOver();
         if (this.stopped) return;
         this.cancelNext?.();
-        this.cancelNext = this.parts.clock.after(Math.min(roundMs, this.parts.leaseMs / 4), () => this.round());
+        const delayMs = this.again ? 0 : Math.min(roundMs, this.parts.leaseMs / 4);
+        this.again = false;
+        this.cancelNext = this.parts.clock.after(delayMs, () => this.round());
       });
     return this.running;
   }
@@ -113,7 +126,7 @@ export class ShardSharing {
   private async tend(): Promise<void> {
     const { leases, engine, leaseMs, clock } = this.parts;
     const until = { monotonic: clock.monotonic() + leaseMs, wall: clock.now() + leaseMs };
-    const { held, excess } = await leases.tend(engine, this.owners.length, leaseMs);
+    const { held, excess } = await leases.tend(engine, this.owners.length, leaseMs, this.stopping);
     // Before it is renewed: what was over may have been somebody else's meanwhile, and is opened anew.
     this.giveUpWhatIsOver();
     for (const shard of this.until.keys()) {

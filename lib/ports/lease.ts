@@ -2,9 +2,10 @@
 export interface Leases {
   /**
    * One round for an engine: tells the others that it lives, renews what it holds and takes free shards up to its fair
-   * share. Gives what is true after it. Rejects with a transient error when nothing is known.
+   * share; one that is leaving only renews, and counts no more for the others' share. Gives what is true after it. Rejects
+   * with a transient error when nothing is known.
    */
-  tend(engine: string, shards: number, leaseMs: number): Promise<LeasesView>;
+  tend(engine: string, shards: number, leaseMs: number, leaving: boolean): Promise<LeasesView>;
   /** Gives shards up that the engine holds; what others hold stays. */
   release(engine: string, shards: readonly number[]): Promise<void>;
   /** The engine is leaving: it counts no more from here on. */

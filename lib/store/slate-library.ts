@@ -34,21 +34,26 @@ const SETTINGS: Record<string, unknown> = {
   // time, and a third fewer bytes lie around.
   l0_max_ssts: 16,
   'compactor_options.scheduler_options': { min_compaction_sources: '8', max_compaction_sources: '16' },
-  // A writer that was paused for less than this still meets the log files that fence it.
-  'garbage_collector_options.wal_options': { interval: '60s', min_age: '600s' },
 };
+
+export interface DatabaseOptions {
+  readonly isLocal: boolean;
+  /** A writer that was paused for less than this still meets the log files that fence it [600s]. */
+  readonly logKept?: string;
+}
 
 /** Opens the database at `path`, which fences its earlier writer. */
 export async function openDatabase(
   library: SlateLibrary,
   objects: slatedb.ObjectStore,
   path: string,
-  isLocal: boolean,
+  { isLocal, logKept = '600s' }: DatabaseOptions,
 ): Promise<slatedb.Db> {
   const settings = library.Settings.default();
   const builder = new library.DbBuilder(path, objects);
   try {
-    for (const [key, value] of Object.entries(SETTINGS)) settings.set(key, JSON.stringify(value));
+    const log = { 'garbage_collector_options.wal_options': { interval: '60s', min_age: logKept } };
+    for (const [key, value] of Object.entries({ ...SETTINGS, ...log })) settings.set(key, JSON.stringify(value));
     builder.with_settings(settings);
     // The cache grows up to half a gigabyte per database and cannot be bounded from here. Files of a folder are cached by
     // the operating system; from an object store each read without it would take several requests.

@@ -33,7 +33,7 @@ export class SlateShardStore implements ShardStore {
 
   /** Opening the database fenced every earlier writer, so that nobody else can be counting. */
   async takeEpoch(): Promise<void> {
-    const before = await this.session.read(() => this.getDurable(EPOCH_KEY));
+    const before = await this.get(EPOCH_KEY);
     this.takenEpoch = before === undefined ? 1 : Number(Buffer.from(before).toString()) + 1;
     const record = new Map([[EPOCH_KEY, Buffer.from(String(this.takenEpoch))]]);
     try {

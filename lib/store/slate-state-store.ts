@@ -12,6 +12,8 @@ export interface SlateStoreOptions {
   readonly location?: string;
   /** How long a shard may take to open, in milliseconds. Default: 60,000. */
   readonly openTimeoutMs?: number;
+  /** How long files of the log are kept after they are needed no more: longer than a writer may stand still [600s]. */
+  readonly logKept?: string;
   /** Called once, after everything was closed. */
   readonly onClose?: () => Promise<void>;
 }
@@ -60,7 +62,10 @@ export class SlateStateStore implements StateStore {
   async open(shard: number): Promise<ShardStore> {
     if (this.closing !== undefined) throw new HoldfastError('CLOSED', `${this.location} was closed.`);
     const session = new ShardSession(`${this.location}, shard ${shard}`);
-    const opening = openDatabase(this.library, this.objects, `shard-${shard}`, this.isLocal);
+    const opening = openDatabase(this.library, this.objects, `shard-${shard}`, {
+      isLocal: this.isLocal,
+      ...this.options,
+    });
     const database = await this.withinTime(opening).catch((cause: unknown) => {
       throw slateFailure(cause, session, 'It cannot be opened');
     });

@@ -11,6 +11,13 @@ export interface RedisServerOptions {
   readonly args?: readonly string[];
 }
 
+const running = new Set<ChildProcess>();
+
+// Also when a test run breaks off.
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** A Redis of its own for a test, without persistence: it forgets everything when it is killed. */
 export class RedisServer {
   private process: ChildProcess | undefined;
@@ -44,9 +51,7 @@ export class RedisServer {
     const own = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', path];
     const policy = this.args.includes('--maxmemory-policy') ? [] : ['--maxmemory-policy', 'noeviction'];
     this.process = spawn(binary(), [...own, ...policy, ...this.args], { stdio: 'ignore' });
-    // Also when a test run breaks off.
-    const child = this.process;
-    process.once('exit', () => child.kill('SIGKILL'));
+    running.add(this.process);
     await eventually(() => this.redis.ping(), 10_000);
   }
 
@@ -61,6 +66,7 @@ export class RedisServer {
     const gone = new Promise((resolve) => process.once('exit', resolve));
     process.kill('SIGKILL');
     await gone;
+    running.delete(process);
   }
 
   async stop(): Promise<void> {

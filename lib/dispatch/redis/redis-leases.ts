@@ -4,19 +4,21 @@ import { redisError } from './redis-connections';
 import type { RedisKeys } from './redis-keys';
 
 /**
- * KEYS: engines, clocks, then the owner key of each shard. ARGV: engine, lease in ms, its wall clock. Renews what the engine holds, takes free
- * shards up to its fair share, and counts what it has too many. Answers the held shards, then -1 and the excess.
+ * KEYS: engines, clocks, then the owner key of each shard. ARGV: engine, lease in ms, its wall clock, 1 if it is
+ * leaving. Renews what the engine holds, takes free shards up to its fair share, and counts what it has too many. Answers the
+ * held shards, then -1 and the excess.
  */
 const tend = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lease = tonumber(ARGV[2])
-redis.call('ZADD', KEYS[1], now + lease, ARGV[1])
+local leaving = ARGV[4] == '1'
+if leaving then redis.call('ZREM', KEYS[1], ARGV[1]) else redis.call('ZADD', KEYS[1], now + lease, ARGV[1]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 local engines = redis.call('ZRANGE', KEYS[1], 0, -1)
 local counts, live = {}, 0
 for _, engine in ipairs(engines) do counts[engine] = 0; live = live + 1 end
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[3] - now)
+if not leaving then redis.call('HSET', KEYS[2], ARGV[1], ARGV[3] - now) end
 for _, engine in ipairs(redis.call('HKEYS', KEYS[2])) do
   if not counts[engine] then redis.call('HDEL', KEYS[2], engine) end
 end
@@ -33,6 +35,11 @@ for i = 1, shards do
     end
     if counts[owner] then counts[owner] = counts[owner] + 1 end
   end
+end
+if leaving then
+  table.insert(held, -1)
+  table.insert(held, 0)
+  return held
 end
 local fewest = nil
 for engine, count in pairs(counts) do
@@ -71,9 +78,9 @@ export class RedisLeases implements Leases {
     private readonly onLook: (look: () => void) => () => void,
   ) {}
 
-  async tend(engine: string, shards: number, leaseMs: number): Promise<LeasesView> {
+  async tend(engine: string, shards: number, leaseMs: number, leaving: boolean): Promise<LeasesView> {
     const keys = [this.keys.engines, this.keys.clocks, ...this.owners(shards)];
-    const answer = (await this.run(tend, keys, [engine, leaseMs, Date.now()])) as number[];
+    const answer = (await this.run(tend, keys, [engine, leaseMs, Date.now(), leaving ? 1 : 0])) as number[];
     const end = answer.indexOf(-1);
     return { held: answer.slice(0, end), excess: answer[end + 1] ?? 0 };
   }

@@ -24,16 +24,18 @@ export class SimLeases implements Leases {
     private readonly process: SimProcess,
   ) {}
 
-  tend(engine: string, shards: number, leaseMs: number): Promise<LeasesView> {
+  tend(engine: string, shards: number, leaseMs: number, leaving: boolean): Promise<LeasesView> {
     return this.ask((now) => {
       const { engines, leases } = this.table;
-      engines.set(engine, now + leaseMs);
+      if (leaving) engines.delete(engine);
+      else engines.set(engine, now + leaseMs);
       for (const [other, until] of engines) if (until <= now) engines.delete(other);
       for (const [shard, { until }] of leases) if (until <= now) leases.delete(shard);
-      const most = Math.ceil(shards / engines.size);
+      const most = leaving ? 0 : Math.ceil(shards / engines.size);
       const held = [...leases].filter(([, { holder }]) => holder === engine).map(([shard]) => shard);
       for (let shard = 0; shard < shards && held.length < most; shard++) if (!leases.has(shard)) held.push(shard);
       for (const shard of held) leases.set(shard, { holder: engine, until: now + leaseMs });
+      if (leaving) return { held, excess: 0 };
       const counts = [...engines.keys()].map(
         (each) => [...leases.values()].filter(({ holder }) => holder === each).length,
       );
