@@ -40,7 +40,9 @@ export class AttributeValues {
     private readonly flow: CompiledFlow,
     values: readonly (readonly [Address, Payload])[],
   ) {
-    this.values = new Map(values);
+    // A run may have them under earlier names (V3).
+    const own = (address: Address) => flow.attributeNamed(nameOf(address))?.name ?? nameOf(address);
+    this.values = new Map(values.map(([address, value]) => [addressOf(own(address), keyOf(address)), value]));
   }
 
   /** The value, of a map that of `key`; undefined where there is none. Throws `INVALID_ARGUMENT` for a foreign Attribute. */

@@ -32,6 +32,7 @@ export function begin(event: FlowStarted & { readonly at: number }): RunState {
     closeChecks: [],
     closing: null,
     parents: event.parent ? [event.parent] : [],
+    ...(event.names && { names: event.names }),
   });
   for (const [address, value] of event.attributes) run.writeAttribute(address, value);
   return run;
@@ -50,6 +51,9 @@ export function apply(run: RunState, event: Event): void {
     case 'ConfigChanged':
       run.head = { ...run.head, config: event.config };
       return;
+    case 'NamesLearned':
+      run.head = { ...run.head, names: event.names };
+      return;
     case 'StepScheduled':
       return schedule(run, event);
     case 'StepDue': {
@@ -65,10 +69,11 @@ export function apply(run: RunState, event: Event): void {
       return changeCall(run, event.execution, { state: 'ready', since: event.at, dueAt: event.startBy });
     case 'LocksReturned':
       return changeCall(run, event.execution, {
-        state: 'locked',
+        state: event.locks?.length === 0 ? 'ready' : 'locked',
         issue: run.nextSeq(),
         since: event.at,
         dueAt: null,
+        ...(event.locks && { locks: event.locks }),
       });
     case 'AttemptStarted':
       if (event.plan !== run.head.plan) run.head = { ...run.head, plan: event.plan };

@@ -2,12 +2,13 @@ import type { FlowPlan } from '../plan';
 import { pendingOf } from './claim';
 import type { CallTask } from './effect';
 import { limits } from './limits';
+import type { Names } from './names';
 import type { OpenCall } from './open-call';
 import { keyOf, nameOf, type Payload } from './payload';
 import type { RunState } from './run-state';
 
 /** Everything a worker needs to run a call on the state of this moment. */
-export function callTaskOf(run: RunState, plan: FlowPlan, open: OpenCall): CallTask {
+export function callTaskOf(run: RunState, plan: FlowPlan, open: OpenCall, names: Names | undefined): CallTask {
   return {
     flowId: run.head.flowId,
     runId: run.head.runId,
@@ -22,6 +23,7 @@ export function callTaskOf(run: RunState, plan: FlowPlan, open: OpenCall): CallT
     channels: pendingOf(run, plan.own.channels, run.head.events),
     locks: open.locks,
     silenceMs: open.transactional ? limits.windowSilenceMs : limits.callSilenceMs,
+    ...(names && { names }),
   };
 }
 

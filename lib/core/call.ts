@@ -1,5 +1,5 @@
 import { HoldfastError } from '../errors';
-import type { RpcPlan } from '../plan';
+import { type RpcPlan, rpcNamed } from '../plan';
 import { callTaskOf } from './call-task';
 import type {
   CallAnswered,
@@ -10,7 +10,7 @@ import type {
   CallStartCommand,
   StartAndCallCommand,
 } from './command';
-import { checkFlow } from './declared';
+import { checkFlow, isOneOf } from './declared';
 import type { LockClaim } from './execution';
 import { FlowState } from './flow-state';
 import { claimsOf } from './lock';
@@ -96,7 +96,11 @@ export function startCall(turn: Turn, command: CallStartCommand): void {
   const started: OpenCall = { ...open, state: 'started', token: command.token, worker: command.worker };
   run.calls.set(open.requestId, started);
   if (open.transactional) run.window = open.requestId;
-  turn.effects.push({ kind: 'handOutCall', worker: command.worker, task: callTaskOf(run, turn.plan, started) });
+  turn.effects.push({
+    kind: 'handOutCall',
+    worker: command.worker,
+    task: callTaskOf(run, turn.plan, started, turn.names),
+  });
 }
 
 /** Takes what the handler did: an RPC's writes and answer are saved together (R3); all else leaves nothing. */
@@ -148,7 +152,7 @@ function apply(turn: Turn, open: OpenCall, outcome: CallAnswered): void {
   turn.flow.remember(requestId, digest, answer, turn.now);
   if (turn.run.isTaking) requestChildren(turn, staged.children, null);
   for (const execution of [...turn.run.executions.values()]) {
-    if (cancels.includes(execution.step)) {
+    if (isOneOf(turn.plan, execution.step, cancels)) {
       cancelExecution(turn, execution, `cancelled by the RPC ${rpc}`);
     }
   }
@@ -248,7 +252,7 @@ function closedError(run: RunState): HoldfastError {
 }
 
 function declaredRpc({ plan }: Turn, rpc: string): RpcPlan {
-  const declared = Object.hasOwn(plan.rpcs, rpc) ? plan.rpcs[rpc] : undefined;
+  const declared = rpcNamed(plan, rpc);
   if (declared) return declared;
   throw new HoldfastError('DEFINITION', `The Flow ${plan.name} has no RPC or Query ${rpc}.`, { where: plan.name });
 }

@@ -1,10 +1,12 @@
 import type { FlowPlan } from '../plan';
 import type { ClaimCommand } from './command';
 import type { PendingMessages, Task } from './effect';
-import type { Execution } from './execution';
+import type { Execution, LockClaim } from './execution';
+import { routeDefinition } from './failure-route';
 import { keyOf, nameOf, type Payload } from './payload';
 import { methodPlan } from './policy';
 import type { RunState } from './run-state';
+import { claimsForExecute } from './step';
 import type { Turn } from './turn';
 
 /** What a peek may see of a Channel. */
@@ -14,7 +16,7 @@ const peekBytes = 256 * 1024;
 /** Hands a call out if it is still to be had (X4): saves the start with its token and gives the worker all it needs. */
 export function claim(turn: Turn, command: ClaimCommand): void {
   const execution = claimable(turn, command);
-  if (!execution) {
+  if (!execution || !takesItsLocks(turn, execution)) {
     turn.effects.push({ kind: 'claimRefused', worker: command.worker, token: command.token });
     return;
   }
@@ -31,8 +33,30 @@ export function claim(turn: Turn, command: ClaimCommand): void {
     durability: call.durability,
     dueAt: turn.now + timeoutMs,
   });
-  const task = taskOf(turn.run, turn.plan, turn.run.executions.get(execution.id)!);
+  const task = taskOf(turn.run, turn.plan, turn.run.executions.get(execution.id)!, turn.names);
   turn.effects.push({ kind: 'handOut', worker: command.worker, durability: call.durability, task });
+}
+
+/**
+ * Whether a call has the locks that the claiming worker's code takes (L1). If another version scheduled it with others, it
+ * queues for these; a call that was handed out before keeps what it has, with its snapshot (L4).
+ */
+function takesItsLocks(turn: Turn, execution: Execution): boolean {
+  const call = execution.call!;
+  if (call.method !== 'execute' || call.snapshot !== null) return true;
+  const wanted = claimsForExecute(turn, execution);
+  if (!Array.isArray(wanted)) {
+    routeDefinition(turn, execution, 'execute', wanted);
+    return false;
+  }
+  if (sameLocks(wanted, call.locks)) return true;
+  turn.emit({ kind: 'LocksReturned', execution: execution.id, locks: wanted });
+  return false;
+}
+
+function sameLocks(some: readonly LockClaim[], others: readonly LockClaim[]): boolean {
+  if (some.length !== others.length) return false;
+  return some.every(({ address, mode }) => others.some((other) => other.address === address && other.mode === mode));
 }
 
 function claimable(turn: Turn, command: ClaimCommand): Execution | undefined {
@@ -45,8 +69,12 @@ function claimable(turn: Turn, command: ClaimCommand): Execution | undefined {
   return due ? execution : undefined;
 }
 
-/** The task of a running call; the same for every attempt but for attempt, token and deadline (S3, S6). */
-export function taskOf(run: RunState, plan: FlowPlan, execution: Execution): Task {
+/**
+ * The task of a running call; the same for every attempt but for attempt, token and deadline (S3, S6).
+ *
+ * @param plan in the words of the run (`storedPlan`).
+ */
+export function taskOf(run: RunState, plan: FlowPlan, execution: Execution, names = run.head.names): Task {
   const call = execution.call!;
   const step = plan.steps[execution.step];
   const wonConditions = execution.won?.conditions ?? [];
@@ -81,6 +109,7 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution): Tas
     lastHeartbeat: call.heartbeat === null ? null : run.payloadOf(call.heartbeat),
     heartbeatTimeoutMs: methodPlan(plan, execution, call.method).heartbeatTimeoutMs,
     dueAt: call.dueAt,
+    ...(names && { names }),
   };
 }
 

@@ -13,8 +13,12 @@ import { checkRepeat } from './repeat';
 import { result } from './result';
 import { settle } from './settle';
 import { start } from './start';
+import { storedCommand } from './stored-command';
 import { childClosed, childStart, childStarted, childStop, childTold } from './subflow';
-import { Turn } from './turn';
+import { type PlanWith, Turn } from './turn';
+
+/** Commands that begin a run where none is open. */
+const beginning: ReadonlySet<Command['kind']> = new Set(['start', 'startAndCall', 'startAndPublish', 'childStart']);
 
 export interface Decided {
   readonly events: readonly Event[];
@@ -27,16 +31,18 @@ export interface Decided {
  *
  * @param plan the plan the command names, or for one without, the plan that decided last.
  * @param now the shard's clock, milliseconds since the epoch.
+ * @param planWith finds a plan of the Flow that has a Step which `plan` lacks: code of several versions may be about.
  */
-export function decide(flow: FlowState, plan: FlowPlan, command: Command, now: number): Decided {
-  const turn = new Turn(flow, plan, now);
+export function decide(flow: FlowState, plan: FlowPlan, command: Command, now: number, planWith?: PlanWith): Decided {
+  const turn = new Turn(flow, plan, now, beginning.has(command.kind) && !flow.run?.isOpen, planWith);
   try {
-    act(turn, command);
+    act(turn, turn.names ? storedCommand(command, turn.names) : command);
   } catch (error) {
     if (!(error instanceof HoldfastError) || turn.events.length > 0) throw error;
     return { events: [], effects: [{ kind: 'answer', error }] };
   }
   settle(turn);
+  turn.learnNames();
   return { events: turn.events, effects: turn.effects };
 }
 

@@ -1,16 +1,21 @@
 import { HoldfastError } from '../errors';
-import type { FlowPlan } from '../plan';
+import { type FlowPlan, isPlanOf } from '../plan';
 import { type Address, keyOf, nameOf } from './payload';
 import type { RunState } from './run-state';
 
 /** Throws a definition error unless the run is one of the plan's Flow, under its name or an earlier one (V3). */
 export function checkFlow(plan: FlowPlan, run: RunState | undefined): void {
-  if (!run || run.head.flow === plan.name || plan.aliases.includes(run.head.flow)) return;
+  if (!run || isPlanOf(plan, run.head.flow)) return;
   const flowId = JSON.stringify(run.head.flowId);
   throw new HoldfastError('DEFINITION', `${flowId} is a run of ${run.head.flow}, not of ${plan.name}.`, {
     where: run.head.flowId,
     fix: `Name ${run.head.flow}, or use another flowId.`,
   });
+}
+
+/** Whether a Step that a run stores is among those which code names, by their present names. */
+export function isOneOf(plan: FlowPlan, stored: string, steps: readonly string[]): boolean {
+  return steps.includes(plan.steps[stored]?.name ?? stored) || steps.includes(stored);
 }
 
 /** Throws a definition error unless the Flow declares the Attribute, and with or without entries as the address says. */

@@ -3,6 +3,7 @@ import type { Durability, MethodName } from '../plan';
 import type { Failure } from '../values';
 import type { ChildOutcome } from './child';
 import type { LockClaim, RecoveryRecord, ScheduledBy } from './execution';
+import type { Names } from './names';
 import type { Tell } from './outbox';
 import type { Address, Payload } from './payload';
 
@@ -95,6 +96,8 @@ export interface Task {
   readonly lastHeartbeat: Payload | null;
   readonly heartbeatTimeoutMs: number;
   readonly dueAt: number | null;
+  /** How the worker's plan may call what is named here (V3). */
+  readonly names?: Names;
 }
 
 export interface PendingMessages {
@@ -154,4 +157,5 @@ export interface CallTask {
   readonly locks: readonly LockClaim[];
   /** Silence of its worker after which it is given to another. */
   readonly silenceMs: number;
+  readonly names?: Names;
 }

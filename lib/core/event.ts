@@ -2,6 +2,7 @@ import type { Durability, FlowConfig, MethodName, StepOverrides } from '../plan'
 import type { Failure } from '../values';
 import type { ChildRequest, ParentLink } from './child';
 import type { ConditionSpec, LockClaim, Progress, RecoveryRecord, ScheduledBy } from './execution';
+import type { Names } from './names';
 import type { Address, Payload } from './payload';
 import type { SubFlowEvent } from './subflow-event';
 
@@ -11,6 +12,7 @@ export type Event = { readonly at: number } & EventBody;
 export type EventBody =
   | FlowStarted
   | ConfigChanged
+  | NamesLearned
   | StepScheduled
   | StepDue
   | LocksGranted
@@ -46,6 +48,13 @@ export interface FlowStarted {
   readonly attributes: readonly AttributeWrite[];
   /** The Flow whose SubFlow it is. */
   readonly parent?: ParentLink;
+  readonly names?: Names;
+}
+
+/** Code with other names for what the run stores has met it (V3). */
+export interface NamesLearned {
+  readonly kind: 'NamesLearned';
+  readonly names: Names;
 }
 
 /** Applies to methods scheduled from here on (F9). */
@@ -93,6 +102,8 @@ export interface LocksGranted {
 export interface LocksReturned {
   readonly kind: 'LocksReturned';
   readonly execution: string;
+  /** Others that it takes from now on, where new code declares others. */
+  readonly locks?: readonly LockClaim[];
 }
 
 export interface AttemptStarted {

@@ -22,7 +22,7 @@ export interface AttemptFailure {
 /** Ends an attempt without success: the next one after its back-off, or the failure route when there is none (X1, X7, X8). */
 export function failAttempt(turn: Turn, execution: Execution, failed: AttemptFailure): void {
   const call = execution.call!;
-  const { retry } = methodPlan(turn.plan, execution, call.method);
+  const { retry } = methodPlan(turn.planFor(execution.step), execution, call.method);
   const lot = lotOf(`${turn.run.head.runId}/${execution.id}/${call.method}/${call.attempt}`);
   const heartbeat = failed.heartbeat === undefined ? turn.run.heartbeats.get(call.token ?? '') : failed.heartbeat;
   const retryAt = failed.retryable
@@ -56,7 +56,7 @@ function route(
   failKind: FailKind,
   entered: boolean,
 ): void {
-  const step = turn.plan.steps[execution.step];
+  const step = turn.planFor(execution.step).steps[execution.step];
   const { overrides } = execution;
   if (method === 'waitFor' && (overrides?.onWaitForFailure ?? step?.onWaitForFailure) === 'proceed') {
     const locks = claimsForExecute(turn, execution);
@@ -84,13 +84,14 @@ function route(
 /** The movement to the recovery Step, with the same input; null where there is none or it cannot be scheduled (X8). */
 function recoveryOf(turn: Turn, execution: Execution): MovementRequest | null {
   const { overrides } = execution;
+  const plan = turn.planFor(execution.step);
   const step =
-    overrides?.onFailure !== undefined ? overrides.onFailure : (turn.plan.steps[execution.step]?.onFailure ?? null);
+    overrides?.onFailure !== undefined ? overrides.onFailure : (plan.steps[execution.step]?.onFailure ?? null);
   if (step === null) return null;
   const input = execution.input === null ? null : turn.run.payloadOf(execution.input);
   const movement = { step, input, overrides: null };
   try {
-    checkMovement(turn.plan, movement);
+    checkMovement(plan, movement);
     return movement;
   } catch (error) {
     if (error instanceof HoldfastError) return null;

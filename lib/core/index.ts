@@ -11,6 +11,7 @@ export * from './execution';
 export type { FlowMessage } from './flow-message';
 export { type FlowHead, FlowState, type Remembered } from './flow-state';
 export { limits } from './limits';
+export { type Names, storedAddress, storedPlan } from './names';
 export { callHolder, callOfHolder, type OpenCall } from './open-call';
 export { outboxOf, type Tell } from './outbox';
 export { type Outstanding, outstanding } from './outstanding';

@@ -55,7 +55,7 @@ function grant(turn: Turn, id: string, granted: string[]): void {
   const requestId = callOfHolder(id);
   if (requestId !== undefined) return grantCall(turn, requestId);
   const execution = turn.run.executions.get(id)!;
-  const { startTimeoutMs } = methodPlan(turn.plan, execution, execution.call!.method);
+  const { startTimeoutMs } = methodPlan(turn.planFor(execution.step), execution, execution.call!.method);
   turn.emit({
     kind: 'LocksGranted',
     execution: id,

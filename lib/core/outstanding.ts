@@ -14,6 +14,7 @@ export interface Outstanding {
   readonly nextDueAt: number | null;
 }
 
+/** @param plan in the words of the run (`storedPlan`). */
 export function outstanding(run: RunState, plan: FlowPlan): Outstanding {
   if (!run.isOpen) return { ready: [], running: [], nextDueAt: null };
   return {

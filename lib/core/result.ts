@@ -10,7 +10,7 @@ import type {
   ResultCommand,
   Waited,
 } from './command';
-import { checkAttribute, checkChannel } from './declared';
+import { checkAttribute, checkChannel, isOneOf } from './declared';
 import type { ConditionSpec, Execution } from './execution';
 import { failAttempt } from './failure-route';
 import { limits } from './limits';
@@ -116,7 +116,7 @@ function takeDecision(turn: Turn, execution: Execution, token: string, { staged,
   if (decision.cancels) {
     for (const id of before) {
       const other = turn.run.executions.get(id);
-      if (!other || !decision.cancels.steps.includes(other.step)) continue;
+      if (!other || !isOneOf(turn.plan, other.step, decision.cancels.steps)) continue;
       if (decision.cancels.siblingsOnly && parentOf(other) !== siblingsOf) continue;
       cancelExecution(turn, other, `cancelled by ${execution.id}`);
     }

@@ -9,6 +9,7 @@ import type { Execution, Kept } from './execution';
 import { dueOf, issueOf } from './execution-times';
 import { LockTable } from './lock-table';
 import { MessageQueues, type MessageRow } from './message-queues';
+import type { Names } from './names';
 import type { OpenCall } from './open-call';
 import type { Address, Payload } from './payload';
 import { Snapshots } from './snapshots';
@@ -50,6 +51,8 @@ export interface RunHead {
   readonly closeChecks: readonly CloseCheck[];
   /** How the run is to close once started RPCs have ended; null: it is not closing. */
   readonly closing: Closing | null;
+  /** Of what was renamed in the code (V3); absent: nothing. */
+  readonly names?: Names;
   /** Flows whose SubFlow this run is. */
   readonly parents: readonly ParentLink[];
 }

@@ -59,6 +59,7 @@ export function beginRun(turn: Turn, command: StartCommand): void {
     deadlineAt: timeoutMs === null ? null : now + timeoutMs,
     attributes: command.attributes,
     ...(command.parent && { parent: command.parent }),
+    ...(turn.names && { names: turn.names }),
   });
   if (first) {
     const notBefore = command.startDelayMs > 0 ? now + command.startDelayMs : null;

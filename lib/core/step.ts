@@ -19,8 +19,9 @@ export function scheduleStep(
 ): string {
   const { step, input, overrides } = movement;
   const id = nextExecutionId(turn, step);
-  const method: MethodName = turn.plan.steps[step]!.hasWaitFor ? 'waitFor' : 'execute';
-  const locks = method === 'execute' ? lockClaims(turn.plan, movement, input) : [];
+  const plan = turn.planFor(step);
+  const method: MethodName = plan.steps[step]!.hasWaitFor ? 'waitFor' : 'execute';
+  const locks = method === 'execute' ? lockClaims(plan, movement, input) : [];
   turn.emit({
     kind: 'StepScheduled',
     execution: id,
@@ -58,14 +59,14 @@ export function checkMovement(plan: FlowPlan, movement: MovementRequest): void {
 }
 
 function lockClaims(plan: FlowPlan, movement: Pick<MovementRequest, 'step' | 'overrides'>, input: Payload | null) {
-  return claimsOf(movement.overrides?.locks ?? plan.steps[movement.step]!.locks, input, movement.step);
+  return claimsOf(movement.overrides?.locks ?? plan.steps[movement.step]?.locks ?? [], input, movement.step);
 }
 
 /** The locks `execute` takes, or the definition error of a key that is not in the input. */
 export function claimsForExecute(turn: Turn, execution: Execution): LockClaim[] | HoldfastError {
   try {
     const input = execution.input === null ? null : turn.run.payloadOf(execution.input);
-    return lockClaims(turn.plan, execution, input);
+    return lockClaims(turn.planFor(execution.step), execution, input);
   } catch (error) {
     if (error instanceof HoldfastError) return error;
     throw error;
@@ -80,7 +81,8 @@ export function callTerms(
   locks: readonly LockClaim[],
   delayed = false,
 ): CallTerms {
-  const durability = methodPlan(turn.plan, execution, method).durability ?? turn.run.head.config.durability;
+  const durability =
+    methodPlan(turn.planFor(execution.step), execution, method).durability ?? turn.run.head.config.durability;
   return { method, durability, locks, startBy: delayed ? null : startByOf(turn, execution, method, locks) };
 }
 
@@ -92,17 +94,18 @@ export function startByOf(
   locks: readonly LockClaim[],
 ): number | null {
   if (locks.length > 0) return null;
-  const { startTimeoutMs } = methodPlan(turn.plan, execution, method);
+  const { startTimeoutMs } = methodPlan(turn.planFor(execution.step), execution, method);
   return startTimeoutMs === null ? null : turn.now + startTimeoutMs;
 }
 
 export function readyEffect(turn: Turn, execution: Execution): ReadyEffect {
   const call = execution.call!;
+  const plan = turn.planFor(execution.step);
   return {
     kind: 'ready',
     execution: execution.id,
     issue: call.issue,
     step: execution.step,
-    taskQueue: methodPlan(turn.plan, execution, call.method).taskQueue ?? turn.plan.taskQueue,
+    taskQueue: methodPlan(plan, execution, call.method).taskQueue ?? plan.taskQueue,
   };
 }

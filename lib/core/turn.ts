@@ -4,9 +4,13 @@ import { continueRun } from './continue';
 import type { Effect } from './effect';
 import type { Event, EventBody } from './event';
 import type { FlowState } from './flow-state';
+import { type Names, namesFor, storedPlan } from './names';
 import { type Tell, tellObligation, tellParents } from './outbox';
 import type { Address } from './payload';
 import type { RunState } from './run-state';
+
+/** Another plan of the run's Flow that has a Step. */
+export type PlanWith = (step: string) => FlowPlan | undefined;
 
 /**
  * One command being decided. Events take effect as they are emitted, so that what follows sees them; a command that may be
@@ -22,15 +26,33 @@ export class Turn {
   readonly waitsToTry = new Set<string>();
   readonly maybeReady = new Set<string>();
 
+  /** The plan in the words of the run. */
+  readonly plan: FlowPlan;
+  /** What those are, where the plan or the run has been renamed in. */
+  readonly names: Names | undefined;
+
+  /** @param begins the command is about a run that is to begin, whatever there was before. */
   constructor(
     readonly flow: FlowState,
-    readonly plan: FlowPlan,
+    plan: FlowPlan,
     readonly now: number,
-  ) {}
+    begins = false,
+    private readonly planWith: PlanWith = () => undefined,
+  ) {
+    this.names = namesFor(plan, begins ? undefined : flow.run);
+    this.plan = storedPlan(plan, this.names);
+  }
 
   /** The run the command is about; only to be used where there is one. */
   get run(): RunState {
     return this.flow.run!;
+  }
+
+  /** The plan by which a Step is scheduled and retried: the command's, or where that lacks the Step, one that has it (V2). */
+  planFor(step: string): FlowPlan {
+    if (this.plan.steps[step]) return this.plan;
+    const other = this.planWith(step);
+    return other ? storedPlan(other, namesFor(other, this.flow.run)) : this.plan;
   }
 
   emit(body: EventBody): void {
@@ -51,6 +73,15 @@ export class Turn {
     if (event.kind === 'FlowClosed' && event.nextRunId === undefined) this.noteClosed();
     if (event.kind === 'MessagePublished') this.arrivedOn.add(event.address);
     if ('staged' in event) for (const [address] of event.staged.publishes) this.arrivedOn.add(address);
+  }
+
+  /** What the command's plan calls by another name is remembered with what the command did (V3). */
+  learnNames(): void {
+    const { names } = this;
+    const { run } = this.flow;
+    if (names && run?.isOpen && this.events.length > 0 && run.head.names !== names) {
+      this.emit({ kind: 'NamesLearned', names });
+    }
   }
 
   /** Sends a message to another flow once this turn is saved. */

@@ -1,10 +1,10 @@
 import type { Introduce } from '../dispatch';
-import type { FlowPlan } from '../plan';
+import { type FlowPlan, isPlanOf, rpcNamed } from '../plan';
 
 interface KnownWorker {
   readonly process: string;
   readonly slots: number;
-  readonly plans: ReadonlyMap<string, FlowPlan>;
+  readonly plans: readonly FlowPlan[];
   readonly held: Set<string>;
 }
 
@@ -15,8 +15,7 @@ export class CallTakers {
   introduce({ process, plans, worker }: Introduce): void {
     if (!worker) return;
     const held = this.workers.get(process)?.held ?? new Set<string>();
-    const byName = new Map(plans.map((plan) => [plan.name, plan]));
-    this.workers.set(process, { process, slots: worker.callSlots, plans: byName, held });
+    this.workers.set(process, { process, slots: worker.callSlots, plans, held });
   }
 
   leave(process: string): void {
@@ -35,8 +34,8 @@ export class CallTakers {
   takerFor(flow: string, rpc: string): { readonly process: string; readonly plan: FlowPlan } | undefined {
     let best: { worker: KnownWorker; plan: FlowPlan } | undefined;
     for (const worker of this.workers.values()) {
-      const plan = worker.plans.get(flow);
-      if (!plan?.rpcs[rpc] || worker.held.size >= worker.slots) continue;
+      const plan = worker.plans.find((each) => isPlanOf(each, flow) && rpcNamed(each, rpc));
+      if (!plan || worker.held.size >= worker.slots) continue;
       if (!best || worker.held.size / worker.slots < best.worker.held.size / best.worker.slots) best = { worker, plan };
     }
     return best && { process: best.worker.process, plan: best.plan };

@@ -9,6 +9,7 @@ import {
 } from '../core';
 import type { CallHint, CallRequest, Claim, ToProcess } from '../dispatch';
 import { HoldfastError } from '../errors';
+import { isPlanOf, rpcNamed } from '../plan';
 import type { Cancel } from '../ports';
 import { fromFailure } from '../values';
 import type { Cell } from './cell';
@@ -91,7 +92,10 @@ export class Calls {
       }
       return;
     }
-    const { rpc, flow, requestId, digest } = command;
+    const { rpc, requestId, digest } = command;
+    // By the name that the run has: it may be one from before or after the caller's.
+    const run = this.parts.cells.get(flowId)?.flow.run;
+    const flow = run && isPlanOf(this.parts.plans.get(command.plan), run.head.flow) ? run.head.flow : command.flow;
     const deadlineAt = this.now() + request.deadlineMs;
     this.waiting.set(key, { flowId, requestId, digest, flow, rpc, requests: [request], deadlineAt, issue: 0 });
     this.due.set(key, deadlineAt);
@@ -146,7 +150,7 @@ export class Calls {
       }
       return refuse('gone');
     }
-    if (!plans.get(claim.plan).rpcs[hint.rpc]) {
+    if (!rpcNamed(plans.get(claim.plan), hint.rpc)) {
       refuse('lacking');
       outlet.withdraw(hint.id);
       this.after(lackingMs, () => {

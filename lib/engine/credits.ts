@@ -1,7 +1,7 @@
 import type { SlotOffer } from '../dispatch';
 import type { FlowPlan } from '../plan';
 import type { ReadyCall, ReadyPool } from './ready-pool';
-import type { Taker } from './worker-registry';
+import { runs, type Taker } from './worker-registry';
 
 interface Credit {
   readonly process: string;
@@ -28,8 +28,7 @@ export class Credits {
       if (credit.free === 0) continue;
       const call = pool.takeFor(
         (candidate) =>
-          candidate.flow === plan.name &&
-          plan.steps[candidate.step] !== undefined &&
+          runs(plan, candidate.flow, candidate.step) &&
           (taskQueues === null || taskQueues.includes(candidate.taskQueue)) &&
           mayBegin(candidate),
       );

@@ -1,5 +1,6 @@
+import { type Command, type RunState, storedPlan } from '../core';
 import { HoldfastError } from '../errors';
-import type { FlowPlan } from '../plan';
+import { type FlowPlan, isPlanOf, stepNamed } from '../plan';
 import type { ShardStore } from '../ports';
 import { keys } from '../store/keys';
 import { decodeRecord, encodeRecord } from '../values';
@@ -31,6 +32,22 @@ export class Plans {
     });
   }
 
+  /** The plan that decided last on a run, in the run's words. */
+  of({ head }: RunState): FlowPlan {
+    return storedPlan(this.get(head.plan), head.names);
+  }
+
+  /** The plan that a command names, or for one without, the plan that decided last. */
+  for(command: Command, run: RunState | undefined): FlowPlan {
+    if ('plan' in command) return this.get(command.plan);
+    return run ? this.get(run.head.plan) : noPlan;
+  }
+
+  /** A plan of a Flow that has a Step. */
+  having(flow: string, step: string): FlowPlan | undefined {
+    return [...this.plans.values()].find((plan) => isPlanOf(plan, flow) && stepNamed(plan, step));
+  }
+
   async loadAll(): Promise<void> {
     for await (const [, bytes] of this.store.scan(keys.plans)) {
       const plan = decodeRecord(bytes) as FlowPlan;
@@ -40,4 +57,4 @@ export class Plans {
 }
 
 /** For a flowId that never had a run: what is asked of it is refused before a plan is looked at. */
-export const noPlan = Object.freeze({ name: '', steps: {}, attributes: {}, channels: {} }) as unknown as FlowPlan;
+const noPlan = Object.freeze({ name: '', steps: {}, attributes: {}, channels: {} }) as unknown as FlowPlan;

@@ -1,7 +1,6 @@
 import { type Command, decide, type Effect, type Event, outstanding, type RunState } from '../core';
 import type { ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { FlowPlan } from '../plan';
 import type { ShardStore } from '../ports';
 import { keys } from '../store/keys';
 import { decodeRecord, encodeRecord } from '../values';
@@ -13,7 +12,7 @@ import { Deferred } from './deferred';
 import { Garbage } from './garbage';
 import { Intake, type IntakeParts } from './intake';
 import { Outlet } from './outlet';
-import { noPlan, Plans } from './plans';
+import { Plans } from './plans';
 import type { QueueLength } from './queue-state';
 import { Reads } from './reads';
 import { ShardClock } from './shard-clock';
@@ -198,7 +197,7 @@ export class ShardSession {
     if (!run?.isOpen) return;
     this.run(flowId, { kind: 'due', all: true });
     if (!run.isOpen) return;
-    this.tasks.takeUp(cell!, outstanding(run, this.plans.get(run.head.plan)));
+    this.tasks.takeUp(cell!, outstanding(run, this.plans.of(run)));
     this.wakes.set(flowId, run.due.next());
   }
 
@@ -212,7 +211,9 @@ export class ShardSession {
     if (command.kind === 'roll' && !cell.wantsRoll) return;
     const before = cell.flow.head;
     try {
-      const { events, effects } = decide(cell.flow, this.planFor(cell, command), command, this.time.now());
+      const plan = this.plans.for(command, cell.flow.run);
+      const planWith = (step: string) => this.plans.having(cell.flow.run?.head.flow ?? plan.name, step);
+      const { events, effects } = decide(cell.flow, plan, command, this.time.now(), planWith);
       if (events.length > 0 || cell.flow.head !== before) {
         cell.addEvents(events);
         this.note(cell, events);
@@ -238,11 +239,6 @@ export class ShardSession {
       this.garbage.expect(at + (cell.flow.run?.head.config.retentionMs ?? 0));
     }
     if (cell.wantsRoll) this.own.push([head.flowId, { kind: 'roll' }]);
-  }
-
-  private planFor(cell: Cell, command: Command): FlowPlan {
-    if ('plan' in command) return this.plans.get(command.plan);
-    return cell.flow.run ? this.plans.get(cell.flow.run.head.plan) : noPlan;
   }
 
   private route(cell: Cell, effect: Effect, onAnswer: (answer: unknown) => void): void {

@@ -23,7 +23,7 @@ import { issueId, type ReadyCall, ReadyPool } from './ready-pool';
 import type { ShardOwnerParts } from './shard-owner';
 import { SilenceWatch } from './silence-watch';
 import { Unsent } from './unsent';
-import type { Taker } from './worker-registry';
+import { runs, type Taker } from './worker-registry';
 import type { WritePipeline } from './write-pipeline';
 
 export interface TaskParts {
@@ -81,7 +81,7 @@ export class Tasks {
 
   /** A process has come with these plans. */
   introduced(plans: readonly FlowPlan[]): void {
-    this.heldBack.expect(({ flow, step }) => plans.some(({ name, steps }) => name === flow && steps[step]));
+    this.heldBack.expect(({ flow, step }) => plans.some((plan) => runs(plan, flow, step)));
   }
 
   /** A worker named free slots in a message of this turn. */
@@ -96,7 +96,7 @@ export class Tasks {
     if (known !== undefined) return this.sendAgain(process, known, hint.flowId);
     const call = callOf(hint);
     const plan = this.parts.plans.get(claim.plan);
-    if (!plan.steps[hint.step]) return this.holdBack(call, claim);
+    if (!runs(plan, hint.flow, hint.step)) return this.holdBack(call, claim);
     this.pool.remove(call);
     this.heldBack.remove(call);
     this.parts.outlet.forget(hint.id);
@@ -173,7 +173,7 @@ export class Tasks {
       else {
         owner.workers.hold(worker, task.token);
         this.watch(worker, task);
-        this.limited.holdAgain(cell, task, this.parts.plans.get(cell.flow.run!.head.plan));
+        this.limited.holdAgain(cell, task, this.parts.plans.of(cell.flow.run!));
         // Its hand-out may never have gone out; a worker runs a token once.
         this.post(worker, task);
       }
@@ -278,7 +278,7 @@ export class Tasks {
     for (const id of run.running) {
       const execution = run.executions.get(id)!;
       if (execution.call!.token !== token) continue;
-      const task = taskOf(run, plans.get(run.head.plan), execution);
+      const task = taskOf(run, plans.of(run), execution);
       const durable = execution.call!.durability === 'ASYNC' ? cell.syncResultIn : cell.changedIn;
       pipeline.whenDurable(durable, () => this.post(process, task));
     }

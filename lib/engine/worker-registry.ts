@@ -1,12 +1,12 @@
 import type { Introduce } from '../dispatch';
-import type { FlowPlan } from '../plan';
+import { type FlowPlan, isPlanOf, stepNamed } from '../plan';
 import type { ReadyCall, ReadyPool } from './ready-pool';
 
 interface KnownWorker {
   readonly process: string;
   readonly slots: number;
   readonly taskQueues: ReadonlySet<string> | null;
-  readonly plans: ReadonlyMap<string, FlowPlan>;
+  readonly plans: readonly FlowPlan[];
   /** Tokens in its hands: each holds a slot until the worker says that its handler has ended. */
   readonly held: Set<string>;
 }
@@ -28,7 +28,7 @@ export class WorkerRegistry {
       process,
       slots: worker.slots,
       taskQueues: worker.taskQueues ? new Set(worker.taskQueues) : null,
-      plans: new Map(plans.map((plan) => [plan.name, plan])),
+      plans,
       held: this.workers.get(process)?.held ?? new Set(),
     });
   }
@@ -40,7 +40,7 @@ export class WorkerRegistry {
   /** Whether there are workers, and none of them has the Step. */
   lack(flow: string, step: string): boolean {
     if (this.workers.size === 0) return false;
-    return [...this.workers.values()].every(({ plans }) => plans.get(flow)?.steps[step] === undefined);
+    return [...this.workers.values()].every(({ plans }) => !plans.some((plan) => runs(plan, flow, step)));
   }
 
   hold(process: string, token: string): void {
@@ -65,6 +65,10 @@ export class WorkerRegistry {
 
 function planFor(worker: KnownWorker, call: ReadyCall): FlowPlan | undefined {
   if (worker.taskQueues && !worker.taskQueues.has(call.taskQueue)) return undefined;
-  const plan = worker.plans.get(call.flow);
-  return plan?.steps[call.step] ? plan : undefined;
+  return worker.plans.find((plan) => runs(plan, call.flow, call.step));
+}
+
+/** Whether workers with this plan can run a Step of a Flow, both as a run names them (V3). */
+export function runs(plan: FlowPlan, flow: string, step: string): boolean {
+  return isPlanOf(plan, flow) && stepNamed(plan, step) !== undefined;
 }

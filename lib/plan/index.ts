@@ -1,5 +1,6 @@
 export { canonicalJson, fingerprintOf } from './fingerprint';
 export { toMermaid } from './mermaid';
+export * from './named';
 export {
   type AttributePlan,
   type ChannelPlan,

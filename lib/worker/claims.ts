@@ -130,7 +130,7 @@ export class Claims {
   private claim(hint: Hint): void {
     const { process, compiled, send } = this.parts;
     const id = `${process}.${this.parts.wanted.taskQueues === 'calls' ? 'c' : ''}${++this.made}`;
-    const { fingerprint } = compiled.flows.get(hint.flow)!.plan;
+    const { fingerprint } = compiled.flowNamed(hint.flow)!.plan;
     const claim: Claim = { kind: 'claim', id, process, hint, flowId: hint.flowId, plan: fingerprint };
     this.pending.set(id, claim);
     this.reserved.set(id, 1);

@@ -6,9 +6,11 @@ import type { Clock, HandlerResolver, Logger, Mailbox } from '../ports';
 import { Beats } from './beats';
 import { Claims } from './claims';
 import { type InHand, InHands, returned } from './in-hand';
+import { inOwnWords } from './own-words';
 import { runAttempt } from './run-attempt';
 import { runCall } from './run-call';
 import { outliveStrayRejections } from './stray-rejections';
+import { wantedBy } from './wanted';
 
 export interface WorkerSettings {
   /** Steps that run at a time [100] (X13). */
@@ -94,11 +96,7 @@ export class Worker {
     return new Claims({
       ...{ process, compiled, dispatch, clock },
       slots: what === 'steps' ? slots : callSlots,
-      wanted: {
-        flows: [...compiled.flows.keys()],
-        taskQueues: what === 'steps' ? taskQueues : 'calls',
-        known: queuesOf(compiled),
-      },
+      wanted: wantedBy(compiled, what === 'steps' ? taskQueues : 'calls'),
       running: () => this.held.running(what === 'steps' ? 'result' : 'callResult'),
       send: (shard: number, claim: Claim) => this.send(shard, claim),
     });
@@ -232,7 +230,8 @@ export class Worker {
   private async runAttempt(inHand: InHand, task: Task): Promise<void> {
     const { compiled, resolver, logger } = this.parts;
     const { signal } = inHand.abort;
-    const outcome = await runAttempt(task, compiled.flows.get(task.flow)!, {
+    const flow = compiled.flowNamed(task.flow)!;
+    const outcome = await runAttempt(inOwnWords(task, flow.plan), flow, {
       ...{ compiled, resolver, signal, logger },
       onHeartbeat: (value) => {
         inHand.unsentValue = { value };
@@ -257,14 +256,15 @@ export class Worker {
     const { compiled, resolver, logger } = this.parts;
     const { flowId, requestId, flow } = task;
     const parts = { compiled, resolver, signal: inHand.abort.signal, logger };
-    const outcome: CallOutcome = await runCall(task, compiled.flows.get(flow)!, parts);
+    const known = compiled.flowNamed(flow)!;
+    const outcome: CallOutcome = await runCall(inOwnWords(task, known.plan), known, parts);
     const command = { kind: 'callResult', requestId, outcome, ...this.stamp(inHand, flow) } as const;
     inHand.result = { kind: 'callResult', flowId, command };
     this.report(inHand);
   }
 
   private stamp({ token }: InHand, flow: string) {
-    const plan = this.parts.compiled.flows.get(flow)!.plan.fingerprint;
+    const plan = this.parts.compiled.flowNamed(flow)!.plan.fingerprint;
     return { token, worker: this.parts.process, plan };
   }
 
@@ -286,13 +286,4 @@ export class Worker {
   private notRun({ flowId, name }: InHand, error: unknown): void {
     this.parts.logger.error('a task could not be run', { flowId, name, error });
   }
-}
-
-/** Task queues that the plans name. */
-function queuesOf({ flows }: Compiled): string[] {
-  const queues = [...flows.values()].flatMap(({ plan }) => [
-    plan.taskQueue,
-    ...Object.values(plan.steps).flatMap(({ waitFor, execute }) => [waitFor.taskQueue, execute.taskQueue]),
-  ]);
-  return [...new Set(queues)].filter((queue) => queue !== null);
 }
