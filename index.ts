@@ -55,6 +55,9 @@ export {
   type OutgoingMessage,
   type RequestOptions,
   type RunOptions,
+  type ScheduleDefinition,
+  Schedules,
+  type ScheduleTiming,
   type StartOptions,
 } from './lib/client';
 export { CompileError, check, compile, type Finding, formatFindings } from './lib/compiler';
@@ -66,6 +69,8 @@ export type {
   LockDescription,
   RunCounts,
   RunDescription,
+  ScheduleDescription,
+  ScheduleSummary,
   StepDescription,
   TimerDescription,
 } from './lib/engine';

@@ -21,6 +21,7 @@ import type { HistoryEvent } from './history-event';
 import { lowerStart } from './lower-start';
 import { type ClientParts, type OutgoingMessage, Requests, type RunOptions } from './requests';
 import { rpcOf, startingRpcOf } from './rpc';
+import { Schedules } from './schedules';
 import type { CallOptions, RequestOptions } from './settings';
 import { type ConfigOptions, lowerConfig, type StartArguments, type StartOptions } from './start-options';
 import { type AttributeCondition, waitForAttribute, waitForOutcome, waitForStepEnd } from './waits';
@@ -30,10 +31,13 @@ import { type AttributeCondition, waitForAttribute, waitForOutcome, waitForStepE
  * something is repeated by itself with the same id until it is answered, and is applied once.
  */
 export class Client {
+  /** Starts Flows by a cron pattern or at an interval (F11). */
+  readonly schedules: Schedules;
   private readonly requests: Requests;
 
   constructor(parts: ClientParts) {
     this.requests = new Requests(parts);
+    this.schedules = new Schedules(this.requests);
   }
 
   /** Makes itself and the plans of its Flows known to every shard. */

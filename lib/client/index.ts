@@ -3,6 +3,8 @@ export { Client } from './client';
 export { FlowFailedError, type FlowOutputEntry, type FlowResult } from './flow-outcome';
 export type { HistoryEvent } from './history-event';
 export type { ClientParts, OutgoingMessage, RunOptions } from './requests';
+export type { ScheduleDefinition, ScheduleTiming } from './schedule-definition';
+export { Schedules } from './schedules';
 export type { CallOptions, RequestOptions } from './settings';
 export type { StartArguments, StartOptions } from './start-options';
 export type { AttributeCondition } from './waits';

@@ -42,6 +42,10 @@ export class Requests {
     this.exchange = new Exchange(parts.process, parts.dispatch, parts.clock, parts.ids, introduce);
   }
 
+  get shards(): number {
+    return this.parts.shards;
+  }
+
   async open(): Promise<void> {
     this.exchange.open();
     await Promise.all(Array.from({ length: this.parts.shards }, (_, shard) => this.introduce(shard)));
@@ -58,7 +62,11 @@ export class Requests {
   }
 
   async send(flowId: string, command: ClientCommand, options: CallOptions): Promise<unknown> {
-    checkId(flowId, 'flowId');
+    return this.sendTo(checkId(flowId, 'flowId'), command, options);
+  }
+
+  /** As `send`, to a flowId of the library's own too. */
+  sendTo(flowId: string, command: ClientCommand, options: CallOptions): Promise<unknown> {
     return this.exchange.call(
       shardOf(flowId, this.parts.shards),
       (id, replyTo) => ({ kind: 'request', id, replyTo, flowId, command }),
@@ -81,8 +89,11 @@ export class Requests {
   }
 
   async read(flowId: string, what: ReadWhat, options: RunOptions, waits = false): Promise<unknown> {
-    checkId(flowId, 'flowId');
-    const { runId, ...call } = options;
+    return this.readFrom(checkId(flowId, 'flowId'), what, options, waits);
+  }
+
+  /** As `read`, from a flowId of the library's own too. */
+  readFrom(flowId: string, what: ReadWhat, { runId, ...call }: RunOptions, waits = false): Promise<unknown> {
     return this.exchange.call(
       shardOf(flowId, this.parts.shards),
       (id, replyTo) => ({ kind: 'read', id, replyTo, flowId, runId: runId ?? null, what }),
@@ -99,6 +110,16 @@ export class Requests {
       ...(signal && { signal }),
       ...(until !== null && { deadline: Math.max(0, until - clock.monotonic()) }),
     });
+  }
+
+  /** Reads from a shard what is of no one flowId. */
+  readShard(shard: number, what: ReadWhat, options: CallOptions): Promise<unknown> {
+    return this.exchange.call(
+      shard,
+      (id, replyTo) => ({ kind: 'read', id, replyTo, flowId: '', runId: null, what }),
+      options,
+      false,
+    );
   }
 
   identity(requestId: string | undefined, content: unknown[]): { requestId: string; digest: string } {

@@ -2,10 +2,12 @@ import type { Failure } from '../values';
 import type { ClosedStatus, FailKind } from './event';
 import type { Kept } from './execution';
 import type { Payload } from './payload';
+import type { StartTerms } from './schedule-state';
 import type { Row } from './table';
 
 export type ParentClose = 'terminate' | 'cancel' | 'abandon';
-export type ChildReuse = 'attach' | 'restartIfFailed' | 'restart';
+/** `never`: of a schedule's firing, which is refused where its flowId is taken. */
+export type ChildReuse = 'attach' | 'restartIfFailed' | 'restart' | 'never';
 
 /** A SubFlow that a run has asked for. Dropped once it has closed and nobody can read its outcome any more. */
 export interface ChildRow extends Row {
@@ -65,7 +67,7 @@ export interface Obligation extends Row {
   readonly chainId: string;
   readonly key: string;
   readonly childFlowId: string;
-  readonly start: Omit<ChildRequest, 'parentClose' | 'key'> | null;
+  readonly start: (Omit<ChildRequest, 'parentClose' | 'key'> & { readonly terms?: StartTerms }) | null;
   readonly runId: string | null;
   readonly stop: Exclude<ParentClose, 'abandon'> | null;
 }

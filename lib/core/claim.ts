@@ -6,6 +6,7 @@ import { routeDefinition } from './failure-route';
 import { keyOf, nameOf, type Payload } from './payload';
 import { methodPlan } from './policy';
 import type { RunState } from './run-state';
+import { firedAt, scheduleIdOf } from './schedule-state';
 import { claimsForExecute } from './step';
 import type { Turn } from './turn';
 
@@ -101,7 +102,7 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution, name
       const child = condition.kind === 'subFlow' ? run.children.get(condition.key) : undefined;
       return child?.outcome ? [[condition.id, child.flowId, child.outcome] as const] : [];
     }),
-    parent: run.head.parents[0] ? { flowId: run.head.parents[0].flowId } : null,
+    ...originOf(run),
     locals: Object.fromEntries(Object.entries(execution.locals).map(([name, kept]) => [name, run.payloadOf(kept)])),
     locks: call.locks,
     recovery: execution.recovery,
@@ -111,6 +112,15 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution, name
     dueAt: call.dueAt,
     ...(names && { names }),
   };
+}
+
+/** What a run is started by, if by no client. */
+function originOf({ head }: RunState): Pick<Task, 'parent' | 'schedule'> {
+  const [first] = head.parents;
+  if (!first) return { parent: null, schedule: null };
+  const schedule = scheduleIdOf(first.flowId);
+  if (schedule === undefined) return { parent: { flowId: first.flowId }, schedule: null };
+  return { parent: null, schedule: { id: schedule, at: firedAt(first.key) } };
 }
 
 /** Values of one Attribute at the call's snapshot; of a map locked by key, only the entry that the call holds (L1). */

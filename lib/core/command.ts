@@ -4,6 +4,7 @@ import type { ChildRequest, ParentLink } from './child';
 import type { AttributeWrite, DecisionKind, Staged } from './event';
 import type { FlowMessage } from './flow-message';
 import type { Address, Payload } from './payload';
+import type { ChangeScheduleCommand, RegisterScheduleCommand } from './schedule-command';
 
 /** What is asked of one flowId. Every command that may arrive twice carries an id by which the repeat is known (I1). */
 export type Command =
@@ -12,6 +13,8 @@ export type Command =
   | StopCommand
   | SkipTimerCommand
   | UpdateConfigCommand
+  | RegisterScheduleCommand
+  | ChangeScheduleCommand
   | ClaimCommand
   | ResultCommand
   | DueCommand

@@ -11,6 +11,7 @@ import type { FlowState } from './flow-state';
 import { publish, startAndPublish } from './publish';
 import { checkRepeat } from './repeat';
 import { result } from './result';
+import { changeSchedule, registerSchedule } from './schedule';
 import { settle } from './settle';
 import { start } from './start';
 import { storedCommand } from './stored-command';
@@ -62,6 +63,10 @@ function act(turn: Turn, command: Command): void {
       return skipTimer(turn, command);
     case 'updateConfig':
       return updateConfig(turn, command);
+    case 'registerSchedule':
+      return registerSchedule(turn, command);
+    case 'changeSchedule':
+      return changeSchedule(turn, command);
     case 'claim':
       return claim(turn, command);
     case 'result':

@@ -7,12 +7,14 @@ import { failAttempt } from './failure-route';
 import { limits } from './limits';
 import { lookAtAll } from './look-at-all';
 import { deadlineKey } from './run-state';
+import { fireDue } from './schedule';
 import { readyEffect, scheduleStep, startByOf } from './step';
 import type { Turn } from './turn';
 import { tryWait } from './wait';
 
 /** Does what has become due: timers, ends of back-off and delay, attempts and queue times that ran out, idle locks. */
 export function due(turn: Turn, { all }: DueCommand): void {
+  fireDue(turn);
   const run = turn.flow.run;
   if (!run?.isOpen) return;
   if (all) lookAtAll(turn);

@@ -89,6 +89,8 @@ export interface Task {
   /** Outcomes of the SubFlows of its wait that have closed, by the ids of their conditions. */
   readonly subFlows: readonly (readonly [id: string | null, flowId: string, outcome: ChildOutcome])[];
   readonly parent: { readonly flowId: string } | null;
+  /** The firing of a schedule that started the run. */
+  readonly schedule: { readonly id: string; readonly at: number } | null;
   readonly locals: Readonly<Record<string, Payload>>;
   readonly locks: readonly LockClaim[];
   readonly recovery: RecoveryRecord | null;

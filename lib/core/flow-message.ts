@@ -1,5 +1,6 @@
 import type { ChildOutcome, ChildReuse, ParentLink } from './child';
 import type { Payload } from './payload';
+import type { StartTerms } from './schedule-state';
 
 /** Messages between flows, each sent until the other has answered. */
 export type FlowMessage =
@@ -17,6 +18,7 @@ export interface ChildStartCommand {
   readonly newRunId: string;
   readonly input: Payload | null;
   readonly reuse: ChildReuse;
+  readonly terms?: StartTerms;
 }
 
 export interface ChildStopCommand {

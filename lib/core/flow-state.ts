@@ -1,7 +1,16 @@
 import type { Obligation } from './child';
 import type { StartCommand } from './command';
 import { limits } from './limits';
+import type { Payload } from './payload';
 import type { RunState } from './run-state';
+import type {
+  FiringRow,
+  RecentFiring,
+  ScheduleAction,
+  ScheduleCounts,
+  ScheduleState,
+  StartTerms,
+} from './schedule-state';
 import { type Row, Table } from './table';
 
 export interface FlowHead {
@@ -9,7 +18,12 @@ export interface FlowHead {
   readonly seq: number;
   /** The latest run, open or closed; null: none yet. */
   readonly runId: string | null;
+  /** Present where the flowId is that of a schedule (F11). */
+  readonly schedule?: ScheduleState;
 }
+
+/** The latest firings that a schedule shows. */
+const recentFirings = 10;
 
 /** A request that was applied: a repeat gets the saved answer (I1, I2). */
 export interface Remembered extends Row {
@@ -29,6 +43,10 @@ export class FlowState {
   readonly ids = new Table<Remembered>();
   /** What closed runs still owe their children (U3). */
   readonly obligations = new Table<Obligation>();
+  /** What a schedule starts: one row. */
+  readonly actions = new Table<ScheduleAction>();
+  /** Firings of a schedule whose runs are starting or open. */
+  readonly firings = new Table<FiringRow>();
   run: RunState | undefined;
   /** A start whose first call is being made: nothing of it is saved yet (R10). Lost with the owner. */
   pending: PendingStart | undefined;
@@ -54,21 +72,77 @@ export class FlowState {
       const stop = parentClose === 'abandon' ? child.stop : parentClose;
       const input = child.input === null ? null : run.payloadOf(child.input);
       const start = state === 'starting' ? { flowId, flow, plan, newRunId, input, reuse } : null;
-      const seq = this.head.seq + 1;
-      this.head = { ...this.head, seq };
-      this.obligations.set(`${chainId} ${key}`, { seq, chainId, key, childFlowId: flowId, start, runId, stop });
+      this.owe({ chainId, key, childFlowId: flowId, start, runId, stop });
     }
+  }
+
+  /** The flowId owes a child its start or its stop until the child has answered. */
+  owe(obligation: Omit<Obligation, 'seq'>): void {
+    const { chainId, key } = obligation;
+    this.obligations.set(`${chainId} ${key}`, { seq: this.nextSeq(), ...obligation });
+  }
+
+  owed(chainId: string, key: string): Obligation | undefined {
+    return this.obligations.get(`${chainId} ${key}`);
   }
 
   fulfil(chainId: string, key: string): void {
     if (!this.obligations.has(`${chainId} ${key}`)) return;
     this.obligations.delete(`${chainId} ${key}`);
-    this.head = { ...this.head, seq: this.head.seq + 1 };
+    this.nextSeq();
+  }
+
+  get action(): ScheduleAction | undefined {
+    return this.actions.get('');
+  }
+
+  setAction(flowId: string, input: Payload | null, terms: StartTerms): void {
+    this.actions.set('', { seq: this.nextSeq(), flowId, input, terms });
+  }
+
+  setSchedule(schedule: ScheduleState): void {
+    this.head = { ...this.head, schedule };
+  }
+
+  setFiring(firing: Omit<FiringRow, 'seq'>): void {
+    this.firings.set(firing.key, { ...firing, seq: this.nextSeq() });
+  }
+
+  dropFiring(key: string): void {
+    this.firings.delete(key);
+    this.nextSeq();
+  }
+
+  /** Notes what has become of a firing, in place of what was noted of it before. */
+  noteFiring(firing: RecentFiring, more: Partial<ScheduleCounts>): void {
+    const schedule = this.head.schedule!;
+    const counts = { ...schedule.counts };
+    for (const [name, n] of Object.entries(more)) counts[name as keyof ScheduleCounts] += n;
+    const others = schedule.recent.filter(({ flowId }) => flowId === null || flowId !== firing.flowId);
+    const recent = [firing, ...others].sort((a, b) => b.at - a.at).slice(0, recentFirings);
+    this.setSchedule({ ...schedule, counts, recent });
+  }
+
+  /** Lets go of the schedule; starts that are on their way still arrive. */
+  dropSchedule(): void {
+    for (const key of [...this.firings.keys()]) this.firings.delete(key);
+    this.actions.delete('');
+    const { schedule, ...head } = this.head;
+    this.head = head;
+    this.nextSeq();
+  }
+
+  /** When the flowId next needs a look; null: never by itself. */
+  get nextDueAt(): number | null {
+    const { schedule } = this.head;
+    if (schedule) return schedule.paused ? null : schedule.nextAt;
+    return this.run?.isOpen ? this.run.due.next() : null;
   }
 
   /** Nothing of the flowId is worth keeping. */
   get isEmpty(): boolean {
-    return this.head.runId === null && this.ids.size === 0 && this.obligations.size === 0 && !this.pending;
+    const { runId, schedule } = this.head;
+    return runId === null && !schedule && this.ids.size === 0 && this.obligations.size === 0 && !this.pending;
   }
 
   /** Drops ids that need not be remembered any more; gives the time when the others can go, undefined if none is left. */
@@ -82,12 +156,16 @@ export class FlowState {
   }
 
   remember(id: string, digest: string, answer: unknown, at: number): void {
-    const seq = this.head.seq + 1;
-    this.head = { ...this.head, seq };
-    this.ids.set(id, { seq, at, digest, answer });
+    this.ids.set(id, { seq: this.nextSeq(), at, digest, answer });
     for (const [oldest, row] of this.ids.entries()) {
       if (this.ids.size <= limits.rememberedCount || row.at > at - limits.rememberedMs) return;
       this.ids.delete(oldest);
     }
+  }
+
+  private nextSeq(): number {
+    const seq = this.head.seq + 1;
+    this.head = { ...this.head, seq };
+    return seq;
   }
 }

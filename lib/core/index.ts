@@ -1,4 +1,5 @@
 export * from './apply';
+export { calendarOf, type Timing } from './calendar';
 export * from './child';
 export { taskOf } from './claim';
 export * from './command';
@@ -20,5 +21,7 @@ export * from './payload';
 export { backoffMs, methodPlan } from './policy';
 export { clientIdPrefix } from './repeat';
 export * from './run-state';
+export * from './schedule-command';
+export * from './schedule-state';
 export type { Started } from './start';
 export { type Row, Table } from './table';

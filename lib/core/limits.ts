@@ -5,6 +5,9 @@ export const limits = {
   unreadMessages: 100_000,
   publishesPerCall: 10_000,
   conditionsPerWait: 10_000,
+  /** Runs of one schedule that are open at a time, and firings of one backfill. */
+  openFirings: 10_000,
+  backfill: 1_000,
   /** Bytes of everything one result or command carries. */
   commandBytes: 64 * 1024 * 1024,
   /** How long, and at least how many, ids of requests are remembered per flowId (I1). */

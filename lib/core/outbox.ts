@@ -96,9 +96,11 @@ function startOf(
     newRunId,
     input,
     reuse,
-  }: Pick<ChildRow, 'flow' | 'plan' | 'newRunId' | 'reuse'> & { input: ChildStartCommand['input'] },
+    terms,
+  }: Pick<ChildRow, 'flow' | 'plan' | 'newRunId' | 'reuse'> & Pick<ChildStartCommand, 'input' | 'terms'>,
 ): ChildStartCommand {
-  return { kind: 'childStart', parent: { flowId: parentFlowId, chainId, key }, flow, plan, newRunId, input, reuse };
+  const parent = { flowId: parentFlowId, chainId, key };
+  return { kind: 'childStart', parent, flow, plan, newRunId, input, reuse, ...(terms && { terms }) };
 }
 
 function stopOf(

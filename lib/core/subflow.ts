@@ -3,6 +3,7 @@ import { toFailure } from '../values';
 import type { ChildRequest, ChildRow } from './child';
 import { closeRun } from './close';
 import type { ConditionSpec, Execution } from './execution';
+import { firingClosed, firingStarted } from './firing';
 import type {
   ChildClosedCommand,
   ChildStartCommand,
@@ -11,6 +12,7 @@ import type {
   ChildToldCommand,
 } from './flow-message';
 import { closedOf, outcomeOfRun, tellChild, tellObligation } from './outbox';
+import { scheduleIdOf } from './schedule-state';
 import { beginRun, checkStart } from './start';
 import type { Turn } from './turn';
 
@@ -74,7 +76,7 @@ type ChildAnswer =
   | { readonly refused: ReturnType<typeof toFailure> };
 
 function begin(turn: Turn, command: ChildStartCommand): ChildAnswer {
-  const { parent, plan, newRunId, input, reuse } = command;
+  const { parent, plan, newRunId, input, reuse, terms } = command;
   const existing = turn.flow.run;
   const attach =
     existing &&
@@ -91,9 +93,10 @@ function begin(turn: Turn, command: ChildStartCommand): ChildAnswer {
     runId: newRunId,
     input,
     attributes: [],
-    reuse: reuse === 'restart' ? 'terminateRunning' : 'ifPreviousFailed',
+    reuse: reuseOf[reuse],
     startDelayMs: 0,
     config: {},
+    ...terms,
     parent: { ...parent, told: false },
   } as const;
   try {
@@ -106,11 +109,20 @@ function begin(turn: Turn, command: ChildStartCommand): ChildAnswer {
   return { runId: newRunId, attached: false };
 }
 
+const reuseOf = {
+  attach: 'ifPreviousFailed',
+  restartIfFailed: 'ifPreviousFailed',
+  restart: 'terminateRunning',
+  never: 'reject',
+} as const;
+
 /** In the child's shard: the parent closes, or its wait has ended (U3). */
 export function childStop(turn: Turn, { parent, runId, how }: ChildStopCommand): void {
   const { run } = turn.flow;
   if (run?.isOpen && (run.head.runId === runId || run.head.chainId === runId)) {
-    const failure = { name: 'Stopped', message: `The parent ${parent.flowId} stopped it.` };
+    const schedule = scheduleIdOf(parent.flowId);
+    const who = schedule === undefined ? `The parent ${parent.flowId}` : `A later firing of the schedule ${schedule}`;
+    const failure = { name: 'Stopped', message: `${who} stopped it.` };
     closeRun(turn, how === 'cancel' ? 'cancelled' : 'terminated', null, failure);
   } else tellIfClosed(turn, parent.flowId, parent.chainId, parent.key, runId);
 }
@@ -147,6 +159,7 @@ export function childStarted(turn: Turn, { chainId, key, runId, attached }: Chil
     turn.tell(tellChild(turn.run, turn.run.children.get(key)!));
   }
   const { flow } = turn;
+  firingStarted(turn, chainId, key, runId);
   const owed = flow.obligations.get(`${chainId} ${key}`);
   if (!owed?.start) return;
   if (owed.stop === null || attached) return flow.fulfil(chainId, key);
@@ -164,6 +177,7 @@ export function childClosed(turn: Turn, { chainId, key, childFlowId, outcome }: 
     if (child.execution !== null) turn.waitsToTry.add(child.execution);
   }
   flow.fulfil(chainId, key);
+  firingClosed(turn, chainId, key, outcome);
   turn.tell({
     key: `told ${chainId} ${key}`,
     flowId: childFlowId,

@@ -3,8 +3,10 @@ import type {
   CallCommand,
   CallResultCommand,
   CallTask,
+  ChangeScheduleCommand,
   FlowMessage,
   PublishCommand,
+  RegisterScheduleCommand,
   ResultCommand,
   SkipTimerCommand,
   StartAndCallCommand,
@@ -35,7 +37,9 @@ export type ClientCommand =
   | PublishCommand
   | StopCommand
   | SkipTimerCommand
-  | UpdateConfigCommand;
+  | UpdateConfigCommand
+  | RegisterScheduleCommand
+  | ChangeScheduleCommand;
 
 /** A client's command; answered after all it saw is durable (P4). */
 export interface Request {
@@ -77,6 +81,10 @@ export interface Read {
 export type ReadWhat =
   | { readonly kind: 'describe' }
   | { readonly kind: 'attributes' }
+  /** Of a schedule's flowId. */
+  | { readonly kind: 'schedule' }
+  /** Those of the shard, from the one after that flowId on. */
+  | { readonly kind: 'schedules'; readonly after: string | null; readonly limit: number }
   | { readonly kind: 'history'; readonly from: number; readonly limit: number }
   /** Answered when the run has closed. */
   | { readonly kind: 'outcome' }

@@ -1,4 +1,4 @@
-import { type Event, type FlowHead, FlowState } from '../core';
+import { type Event, type FlowHead, FlowState, limits } from '../core';
 import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
 import { Document } from '../store/document';
@@ -14,6 +14,8 @@ export class Cell {
   private readonly document: Document<FlowHead>;
   private savedHead: FlowHead | undefined;
   private savedOwing = false;
+  private savedFiring: string | undefined;
+  private savedSchedule = false;
   private current: RunRecord | undefined;
   /** Runs that a new one replaced in this very write. */
   private replaced: RunRecord[] = [];
@@ -22,7 +24,7 @@ export class Cell {
     const { flowId } = flow.head;
     this.document = new Document(
       { head: keys.flow(flowId), row: (table, key) => keys.flowRow(flowId, table, key), rows: keys.flowRows(flowId) },
-      { ids: flow.ids, obligations: flow.obligations },
+      { ids: flow.ids, obligations: flow.obligations, actions: flow.actions, firings: flow.firings },
     );
   }
 
@@ -34,6 +36,8 @@ export class Cell {
     cell.flow.head = head;
     cell.savedHead = head;
     cell.savedOwing = cell.flow.obligations.size > 0;
+    cell.savedFiring = cell.firingKey();
+    cell.savedSchedule = head.schedule !== undefined;
     if (head.runId === null) return cell;
     cell.current = await RunRecord.load(store, head.runId);
     if (!cell.current) {
@@ -78,7 +82,8 @@ export class Cell {
 
   /** See `RunRecord.wakeAt`; what closed runs owe their children also keeps it in memory. */
   wakeAt(): number | undefined {
-    return this.flow.obligations.size > 0 ? 0 : this.current?.wakeAt();
+    if (this.flow.obligations.size > 0) return 0;
+    return this.flow.head.schedule ? (this.flow.nextDueAt ?? undefined) : this.current?.wakeAt();
   }
 
   private saveObligationWake(batch: Map<string, Uint8Array | undefined>): void {
@@ -89,9 +94,38 @@ export class Cell {
     this.savedOwing = owes;
   }
 
+  private saveFiringWake(batch: Map<string, Uint8Array | undefined>): void {
+    const key = this.firingKey();
+    if (key === this.savedFiring) return;
+    if (this.savedFiring !== undefined) batch.set(this.savedFiring, undefined);
+    if (key !== undefined) batch.set(key, encodeRecord(this.flow.head.flowId));
+    this.savedFiring = key;
+  }
+
+  /** Of a schedule that was deleted nothing is kept but the ids of its requests, and those until they need not be known. */
+  private saveScheduleGarbage(batch: Map<string, Uint8Array | undefined>): void {
+    const has = this.flow.head.schedule !== undefined;
+    if (this.savedSchedule && !has) {
+      const { flowId } = this.flow.head;
+      const runId = `~${flowId}`;
+      const at = Math.max(0, ...[...this.flow.ids.values()].map((row) => row.at)) + limits.rememberedMs;
+      batch.set(keys.garbage(at, runId, null), encodeRecord({ flowId, runId, upTo: null }));
+    }
+    this.savedSchedule = has;
+  }
+
+  /** Where the next time of a schedule stands among the wakes. */
+  private firingKey(): string | undefined {
+    const { flowId, schedule } = this.flow.head;
+    const at = schedule ? this.flow.nextDueAt : null;
+    return at === null ? undefined : keys.wake(at, `~${flowId}`);
+  }
+
   /** Puts everything that changed since the last save into a batch. */
   save(batch: Map<string, Uint8Array | undefined>): void {
     this.saveObligationWake(batch);
+    this.saveFiringWake(batch);
+    this.saveScheduleGarbage(batch);
     if (this.flow.head !== this.savedHead || this.flow.ids.isDirty || this.flow.obligations.isDirty) {
       if (this.flow.isEmpty) this.document.remove(batch);
       else this.document.save(this.flow.head, batch);

@@ -1,4 +1,15 @@
-import { type Call, type ChildRow, callOfHolder, type Execution, keyOf, nameOf, type RunState } from '../core';
+import {
+  type Call,
+  type ChildRow,
+  callOfHolder,
+  type Execution,
+  firedAt,
+  keyOf,
+  nameOf,
+  type ParentLink,
+  type RunState,
+  scheduleIdOf,
+} from '../core';
 import type {
   BriefFailure,
   ChildDescription,
@@ -64,10 +75,19 @@ export function describeRun(run: RunState, blocked: readonly string[] = []): Run
       waiting: waiting.slice(0, listed).map(holderName),
     })),
     children: children.slice(0, listed).map(describeChild),
-    parents: head.parents.slice(0, listed).map(({ flowId }) => ({ flowId })),
+    ...originOf(head.parents),
     blocked,
     scheduled: head.counters,
   };
+}
+
+function originOf(links: readonly ParentLink[]): Pick<RunDescription, 'parents' | 'schedule'> {
+  const schedules = links.flatMap(({ flowId, key }) => {
+    const id = scheduleIdOf(flowId);
+    return id === undefined ? [] : [{ id, at: firedAt(key) }];
+  });
+  const parents = links.filter(({ flowId }) => scheduleIdOf(flowId) === undefined);
+  return { parents: parents.slice(0, listed).map(({ flowId }) => ({ flowId })), schedule: schedules[0] ?? null };
 }
 
 function countStates(executions: readonly Execution[]): RunDescription['counts']['byState'] {

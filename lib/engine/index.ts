@@ -13,4 +13,5 @@ export type {
   StepDescription,
   TimerDescription,
 } from './run-description';
+export type { ScheduleDescription, ScheduleSummary } from './schedule-description';
 export type { EngineSettings } from './settings';

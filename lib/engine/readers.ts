@@ -46,6 +46,9 @@ export function readRun(
         { where: read.flowId },
       );
     }
+    case 'schedule':
+    case 'schedules':
+      throw new TypeError(`${read.what.kind} is not read from a run`);
     case 'history':
       return { runId: run.head.runId, events: run.head.events };
   }

@@ -5,6 +5,7 @@ import type { ShardStore } from '../ports';
 import type { Cells } from './cells';
 import { notYet, readHistory, readRun } from './readers';
 import { RunRecord } from './run-record';
+import { readSchedule, readSchedules } from './schedule-description';
 import type { Watchers } from './watchers';
 import type { WritePipeline } from './write-pipeline';
 
@@ -20,6 +21,10 @@ export class Reads {
   ) {}
 
   take(read: Read): void {
+    if (read.what.kind === 'schedules') {
+      const { after, limit } = read.what;
+      return this.answerLater(read, readSchedules(this.store, after, limit));
+    }
     const current = this.cells.get(read.flowId)?.flow.run;
     if (read.runId !== null && current?.head.runId !== read.runId) this.fromStore(read);
     else this.fromMemory(read);
@@ -33,7 +38,8 @@ export class Reads {
   private fromMemory(read: Read): void {
     const cell = this.cells.get(read.flowId);
     const run = cell?.flow.run;
-    const value = attempt(() => readRun(run, read, this.blockedOf));
+    const schedule = () => readSchedule(read.flowId, cell?.flow);
+    const value = attempt(() => (read.what.kind === 'schedule' ? schedule() : readRun(run, read, this.blockedOf)));
     if (value === notYet) return this.watchers.add(read);
     this.pipeline.whenDurable(cell?.changedIn ?? 0, () => {
       const { what } = read;

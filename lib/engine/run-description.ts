@@ -39,6 +39,8 @@ export interface RunDescription {
   readonly children: readonly ChildDescription[];
   /** Flows whose SubFlow this is. */
   readonly parents: readonly { readonly flowId: string }[];
+  /** The schedule that started it, and the time for which it did. */
+  readonly schedule: { readonly id: string; readonly at: number } | null;
   /** Steps that are to run and that no worker has which looked for work (V3). */
   readonly blocked: readonly string[];
   /** Executions scheduled so far per Step. */

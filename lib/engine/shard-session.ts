@@ -194,6 +194,7 @@ export class ShardSession {
     const cell = this.cells.get(flowId);
     const run = cell?.flow.run;
     if (cell) this.tells.takeUp(cell);
+    if (cell?.flow.head.schedule) this.run(flowId, { kind: 'due' });
     if (!run?.isOpen) return;
     this.run(flowId, { kind: 'due', all: true });
     if (!run.isOpen) return;
@@ -219,8 +220,7 @@ export class ShardSession {
         this.note(cell, events);
         this.pipeline.change(cell);
       }
-      const { run } = cell.flow;
-      this.wakes.set(flowId, run?.isOpen ? run.due.next() : null);
+      this.wakes.set(flowId, cell.flow.nextDueAt);
       for (const effect of effects) this.route(cell, effect, onAnswer);
       if (events.length > 0) this.reads.recheck(flowId);
       this.deferred.resume(cell.flow);

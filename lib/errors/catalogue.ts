@@ -143,6 +143,12 @@ export const catalogue = {
     meaning: 'The state of that moment cannot be made any more: the history it needs was removed. Nothing was changed.',
     fix: 'Travel to a later moment, or keep history for longer with `retention`.',
   },
+  SCHEDULE_NOT_FOUND: {
+    name: 'ScheduleNotFoundError',
+    kind: 'rejected',
+    meaning: 'There is no schedule of that id: it was never registered, or was deleted.',
+    fix: 'Check the id and the namespace, or register it.',
+  },
   ID_CONFLICT: {
     name: 'IdConflictError',
     kind: 'conflict',

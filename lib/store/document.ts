@@ -140,6 +140,11 @@ export class Document<H> {
   }
 }
 
+/** The head alone of a stored document. */
+export function headOf<H>(bytes: Uint8Array): H {
+  return (decodeRecord(bytes) as HeadRecord<H>).head;
+}
+
 function unknownTable(table: string, where: string): HoldfastError {
   return new HoldfastError('CORRUPT_RECORD', `The record ${where} has rows of an unknown table ${table}.`, { where });
 }

@@ -10,12 +10,14 @@ import { prefixRange } from '../ports';
  * | `m/layout` | format and number of shards | when the shard is made | for ever |
  * | `p/<fingerprint>` | a plan | when a process with user code connects | for ever |
  * | `f/<flowId>` | head of a flowId: latest run, remembered ids | start, publish, stop | while a run of it is kept |
+ * | `f/\0schedule/<id>` | a schedule | register, change, each firing | until it is deleted |
  * | `i/<flowId>\0<table>/<key>` | a remembered id, or a debt to a child, that has no room in the head | with it | as long as the id is remembered |
  * | `r/<runId>` | head of a run: scalars and small rows | each change of the run | until its retention is over |
  * | `t/<runId>/<table>/<key>` | a row that has no room in the head | when it changes | as long as the row |
  * | `h/<runId>/<number>` | a chunk of history, named by its first event | each change of the run | until its retention is over |
  * | `g/<due>/<runId>/<number>` | what to remove then: a closed run (number 0), or its history up to that event | close, roll | until then |
  * | `w/<due>/<runId>` | flowId of a run that needs a look then; due 0: at take-over | when that time changes | until then |
+ * | `w/<due>/~<flowId>` | the same of a flowId: a debt to a child (due 0), the next firing of a schedule | with it | until then |
  */
 export const keys = {
   clock: 'm/clock',
@@ -23,6 +25,11 @@ export const keys = {
   plan: (fingerprint: string) => `p/${fingerprint}`,
   plans: prefixRange('p/'),
   flow: (flowId: string) => `f/${flowId}`,
+  /** Of the flowIds that begin so and come after one. */
+  flowsAfter: (prefix: string, after: string | null): KeyRange => {
+    const range = prefixRange(`f/${prefix}`);
+    return after === null ? range : { ...range, from: `f/${after}\u0000` };
+  },
   flowRow: (flowId: string, table: string, key: string) => `i/${flowId}\u0000${table}/${key}`,
   flowRows: (flowId: string): KeyRange => prefixRange(`i/${flowId}\u0000`),
   run: (runId: string) => `r/${runId}`,

@@ -1,4 +1,5 @@
 import type { Client } from '../client';
+import { scheduleIdOf } from '../core';
 import type { BreakableStore } from './breakable-store';
 
 export interface NextWake {
@@ -20,6 +21,8 @@ export async function nextWake(store: BreakableStore, client: Client, now: numbe
     if (wake.at > 0) continue;
     // Its record says only that it must be in memory: what is due is in its description.
     outstanding = true;
+    // A schedule's next firing is a wake of its own.
+    if (scheduleIdOf(wake.flowId) !== undefined) continue;
     const { steps, deadlineAt } = await client.describe(wake.flowId);
     for (const due of [deadlineAt, ...steps.map(({ dueAt }) => dueAt)]) {
       if (due !== null && due > now) at = Math.min(at, due);

@@ -28,6 +28,13 @@ const expected: Record<string, readonly string[]> = {
   order: ["order-1 has completed: { shipped: 'order-1' } "],
   'order --refuse': ["order-2 has completed: { refunded: 'order-2' } "],
   saga: ['t-2: put 50 back to jon: There is no account of nobody.', 't-3: moved nothing: jon has only 50.'],
+  schedule: [
+    '  2026-03-29 fires 1',
+    '  Sales, eu, 29/03/2026, 03:00:00',
+    '  Sales, eu, 25/10/2026, 02:30:00',
+    'heartbeat is paused: seen enough',
+    'nightly goes on',
+  ],
   subscription: [
     'mara paid 24: too expensive',
     'jon cancelled in the trial: not for me',
