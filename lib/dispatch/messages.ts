@@ -29,7 +29,18 @@ export interface FlowTell {
   readonly command: FlowMessage;
 }
 
-export type ToShard = FlowTell | Request | CallRequest | Read | Claim | Result | CallResult | Beat | Introduce | Leave;
+export type ToShard =
+  | Presence
+  | FlowTell
+  | Request
+  | CallRequest
+  | Read
+  | Claim
+  | Result
+  | CallResult
+  | Beat
+  | Introduce
+  | Leave;
 
 export type ClientCommand =
   | StartCommand
@@ -177,6 +188,14 @@ export interface Beat {
     readonly token: string;
     readonly value: Uint8Array | null;
   }[];
+}
+
+/** A worker that looks for work by itself is there. */
+export interface Presence {
+  readonly kind: 'presence';
+  readonly process: string;
+  /** Fingerprints. */
+  readonly plans: readonly string[];
 }
 
 /** The process takes no more tasks. */

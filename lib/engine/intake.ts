@@ -1,5 +1,5 @@
 import type { Command } from '../core';
-import type { CallRequest, CallResult, Claim, Introduce, Read, Request, Result, ToShard } from '../dispatch';
+import type { CallRequest, CallResult, Claim, Introduce, Presence, Read, Request, Result, ToShard } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Blocked } from './blocked';
 import type { Calls } from './calls';
@@ -40,6 +40,8 @@ export class Intake {
       case 'beat':
         for (const token of message.tokens) this.meet(token);
         return this.parts.tasks.beat(message);
+      case 'presence':
+        return this.takePresence(message);
       case 'leave':
         this.parts.owner.callTakers.leave(message.process);
         return this.parts.owner.workers.leave(message.process);
@@ -78,6 +80,17 @@ export class Intake {
    */
   private meet(token: string): void {
     if (Number(token.split('.')[1]) > this.parts.epoch) this.parts.pipeline.prove();
+  }
+
+  private takePresence({ process, plans }: Presence): void {
+    const { owner, plans: known } = this.parts;
+    if (plans.every((plan) => this.knows({ kind: 'presence', plan }, process))) {
+      owner.workers.present(
+        process,
+        plans.map((plan) => known.get(plan)),
+        owner.clock.monotonic(),
+      );
+    }
   }
 
   /** False for what was made with a plan that never came here: its sender introduces itself again, and repeats it. */

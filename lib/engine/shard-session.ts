@@ -81,7 +81,7 @@ export class ShardSession {
       failed: (error) => hooks.failed(error),
     });
     const { cells, plans, pipeline, outlet } = this;
-    const blockedOf = (run: RunState) => this.tasks.lackingOf(run);
+    const blockedOf = (run: RunState) => this.tasks.lacking.of(run);
     this.reads = new Reads(store, cells, pipeline, watchers, blockedOf, (read, value) => this.answer(read, value));
     this.tells = new Tells(cells, pipeline, this.outlet, parts);
     this.garbage = new Garbage(store, clock, time, cells, pipeline, (error) => hooks.failed(error));

@@ -1,12 +1,4 @@
-import {
-  type Command,
-  type HandOutEffect,
-  type Outstanding,
-  type ReadyEffect,
-  type RunState,
-  type Task,
-  taskOf,
-} from '../core';
+import { type Command, type HandOutEffect, type Outstanding, type ReadyEffect, type Task, taskOf } from '../core';
 import type { Beat, Claim, ShardInbox, SlotOffer, StepHint } from '../dispatch';
 import type { FlowPlan } from '../plan';
 import type { Cell } from './cell';
@@ -15,6 +7,7 @@ import { ClaimTokens } from './claim-tokens';
 import { Credits } from './credits';
 import { HandedOut, type Silence } from './handed-out';
 import { HeldBack } from './held-back';
+import { Lacking } from './lacking';
 import { Limited } from './limited';
 import type { Outlet } from './outlet';
 import type { Plans } from './plans';
@@ -57,11 +50,13 @@ export class Tasks {
   private readonly limited: Limited;
   private made = 0;
   private readonly watching: SilenceWatch;
+  readonly lacking: Lacking;
 
   constructor(private readonly parts: TaskParts) {
     const { clock } = parts.owner;
     this.unsent = new Unsent(parts.owner.workers);
     this.heldBack = new HeldBack(clock);
+    this.lacking = new Lacking(clock, parts.owner.workers, this.heldBack, parts.inbox);
     this.watching = new SilenceWatch(
       clock,
       this.handedOut,
@@ -192,14 +187,6 @@ export class Tasks {
   /** Whether calls of the flow wait for a worker, so that it must stay in memory. */
   holds(flowId: string): boolean {
     return this.pool.hasFlow(flowId);
-  }
-
-  /** Steps of a run that no worker which looked for work has (V3). */
-  lackingOf(run: RunState): string[] {
-    const { workers } = this.parts.owner;
-    const ready = [...run.ready].map((id) => run.executions.get(id)!.step);
-    const lacked = ready.filter((step) => workers.lack(run.head.flow, step));
-    return [...new Set([...lacked, ...this.heldBack.stepsOf(run.head.runId)])];
   }
 
   close(): void {

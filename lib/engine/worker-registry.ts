@@ -2,6 +2,9 @@ import type { Introduce } from '../dispatch';
 import { type FlowPlan, isPlanOf, stepNamed } from '../plan';
 import type { ReadyCall, ReadyPool } from './ready-pool';
 
+/** A worker that was not heard of for this long is gone. */
+export const forgottenMs = 30_000;
+
 interface KnownWorker {
   readonly process: string;
   readonly slots: number;
@@ -21,6 +24,8 @@ export interface Taker {
 /** The workers this engine may give tasks to, and the slots they have left. */
 export class WorkerRegistry {
   private readonly workers = new Map<string, KnownWorker>();
+  /** Those that look for work by themselves. */
+  private readonly looking = new Map<string, { readonly plans: readonly FlowPlan[]; readonly heardAt: number }>();
 
   introduce({ process, plans, worker }: Introduce): void {
     if (!worker) return;
@@ -33,14 +38,22 @@ export class WorkerRegistry {
     });
   }
 
-  leave(process: string): void {
-    this.workers.delete(process);
+  /** A worker that looks for work by itself was heard of. */
+  present(process: string, plans: readonly FlowPlan[], heardAt: number): void {
+    this.looking.set(process, { plans, heardAt });
   }
 
-  /** Whether there are workers, and none of them has the Step. */
-  lack(flow: string, step: string): boolean {
-    if (this.workers.size === 0) return false;
-    return [...this.workers.values()].every(({ plans }) => !plans.some((plan) => runs(plan, flow, step)));
+  leave(process: string): void {
+    this.workers.delete(process);
+    this.looking.delete(process);
+  }
+
+  /** Whether no worker has the Step; undefined where none is known at all. */
+  lack(flow: string, step: string, now: number): boolean | undefined {
+    for (const [process, { heardAt }] of this.looking) if (heardAt < now - forgottenMs) this.looking.delete(process);
+    const known = [...this.workers.values(), ...this.looking.values()];
+    if (known.length === 0) return undefined;
+    return known.every(({ plans }) => !plans.some((plan) => runs(plan, flow, step)));
   }
 
   hold(process: string, token: string): void {

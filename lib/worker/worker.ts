@@ -7,6 +7,7 @@ import { Beats } from './beats';
 import { Claims } from './claims';
 import { type InHand, InHands, returned } from './in-hand';
 import { inOwnWords } from './own-words';
+import { Presence } from './presence';
 import { runAttempt } from './run-attempt';
 import { runCall } from './run-call';
 import { outliveStrayRejections } from './stray-rejections';
@@ -54,6 +55,7 @@ export class Worker {
   private readonly attempts = new Map<string, Task>();
   private readonly beats: Beats;
   private readonly claims: { readonly steps: Claims; readonly calls: Claims } | undefined;
+  private readonly presence: Presence | undefined;
   private mailbox: Mailbox | undefined;
   private endGuard: () => void = () => {};
   private draining = false;
@@ -69,7 +71,10 @@ export class Worker {
       (shard, beat) => this.send(shard, beat),
       (inHand) => this.report(inHand),
     );
-    if (parts.standing === false) this.claims = { steps: this.claimsOf('steps'), calls: this.claimsOf('calls') };
+    if (parts.standing === false) {
+      this.claims = { steps: this.claimsOf('steps'), calls: this.claimsOf('calls') };
+      this.presence = new Presence(parts, parts.clock, (presence) => this.tellAll(presence));
+    }
   }
 
   /** Makes itself known to every shard; tasks arrive from then on. */
@@ -81,6 +86,7 @@ export class Worker {
     await Promise.all(Array.from({ length: shards }, (_, shard) => dispatch.send(shard, this.introduction())));
     this.claims?.steps.open();
     this.claims?.calls.open();
+    this.presence?.open();
   }
 
   private introduction(): Introduce {
@@ -114,12 +120,13 @@ export class Worker {
 
   private async drain(): Promise<void> {
     if (!this.mailbox) return;
-    const { dispatch, process, shards } = this.parts;
     this.draining = true;
+    this.presence?.close();
+    this.tellAll({ kind: 'leave', process: this.parts.process });
     if (this.claims) {
       const { abortMs } = this.settings;
       await Promise.all([this.claims.steps.stop(abortMs), this.claims.calls.stop(abortMs)]);
-    } else for (let shard = 0; shard < shards; shard++) await dispatch.send(shard, { kind: 'leave', process });
+    }
     if (!(await this.doneWithin(this.settings.graceMs))) {
       for (const { abort } of this.held.all()) abort.abort(new Error('the worker is closing'));
       if (!(await this.doneWithin(this.settings.abortMs))) {
@@ -274,6 +281,10 @@ export class Worker {
     const offer = result!.kind === 'result' ? this.claims?.steps.offer(token) : undefined;
     this.send(shard, offer ? { ...(result as Result), offer } : result!);
     this.beats.resendLater();
+  }
+
+  private tellAll(message: Parameters<HoldfastDispatch['send']>[1]): void {
+    for (let shard = 0; shard < this.parts.shards; shard++) this.send(shard, message);
   }
 
   private send(shard: number, message: Parameters<HoldfastDispatch['send']>[1]): void {

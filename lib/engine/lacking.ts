@@ -1,0 +1,28 @@
+import type { RunState } from '../core';
+import type { ShardInbox } from '../dispatch';
+import type { Clock } from '../ports';
+import type { HeldBack } from './held-back';
+import { forgottenMs, type WorkerRegistry } from './worker-registry';
+
+/** Tells the Steps of a run that no worker has (V3). */
+export class Lacking {
+  private readonly openedAt: number;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly workers: WorkerRegistry,
+    private readonly heldBack: HeldBack,
+    private readonly inbox: Pick<ShardInbox, 'isHeard'>,
+  ) {
+    this.openedAt = clock.monotonic();
+  }
+
+  of({ ready, executions, head }: RunState): string[] {
+    const now = this.clock.monotonic();
+    // Where nobody is known, somebody may only not have said so yet.
+    const isQuiet = this.inbox.isHeard && now > this.openedAt + forgottenMs;
+    const steps = [...ready].map((id) => executions.get(id)!.step);
+    const lacked = steps.filter((step) => this.workers.lack(head.flow, step, now) ?? isQuiet);
+    return [...new Set([...lacked, ...this.heldBack.stepsOf(head.runId)])];
+  }
+}
