@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Holdfast } from '../index';
 import { openStore } from '../lib/store/open-store';
-import { printTable, stores } from './measure';
+import { printTable } from './measure';
 import { messagingFlows } from './messaging/flows';
 import {
   type Block,
@@ -16,13 +16,14 @@ import {
 } from './messaging/measurements';
 import { SizedStore } from './messaging/sized-store';
 
+const schemes = ['file', 'lmdb'] as const;
 const signals = Number(process.env.SIGNALS ?? 100_000);
 const stream = { block: 1_000, inFlight: 64, historyLimit: 10_000 };
 
 /** Queries, updates, children and signals, what they leave in the history, and what very many signals cost. */
 async function main() {
   const rows: Record<string, string>[] = [];
-  for (const scheme of stores) {
+  for (const scheme of schemes) {
     const folder = await mkdtemp(join(process.env.HOLDFAST_BENCH_DIR ?? tmpdir(), 'holdfast-bench-'));
     const store = new SizedStore(await openStore(`${scheme}:${folder}`));
     const holdfast = await Holdfast.open({ flows: messagingFlows, store });
