@@ -239,6 +239,24 @@ export const catalogue = {
     meaning: 'This Redis cannot be used: it is too old, or it may evict keys.',
     fix: 'Use Redis 6.2 or newer with maxmemory-policy noeviction, or allow eviction when opening.',
   },
+  NO_INDEX: {
+    name: 'NoIndexError',
+    kind: 'usage',
+    meaning: 'There is no index to search: none was configured here.',
+    fix: "Give `index` when opening, e.g. 'sqlite:.holdfast/index.db' or 'postgres://…', to the client and to every engine.",
+  },
+  INDEX_URL: {
+    name: 'IndexUrlError',
+    kind: 'usage',
+    meaning: 'The URL of the index names no adapter, or what the adapter needs cannot be loaded here.',
+    fix: 'Use postgres://, sqlite:<file> or memory:, and install typeorm with the driver that the message names.',
+  },
+  INDEX_UNAVAILABLE: {
+    name: 'IndexUnavailableError',
+    kind: 'transient',
+    meaning: 'The index failed or gave no answer. Flows go on; what changes is indexed later.',
+    fix: 'Repeat later; see that the database is up.',
+  },
   INTERNAL: {
     name: 'InternalError',
     kind: 'corrupt',

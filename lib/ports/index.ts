@@ -9,6 +9,18 @@ export type {
   Origin,
   Subscription,
 } from './dispatch';
+export type {
+  Feeder,
+  FlowIndex,
+  IndexChanges,
+  IndexedAttribute,
+  IndexedRun,
+  IndexFilter,
+  IndexOrder,
+  IndexQuery,
+  IndexRange,
+  TermTest,
+} from './flow-index';
 export type { Class, HandlerResolver, Resolved } from './handler-resolver';
 export type { Ids } from './ids';
 export type { Lease, Leases, LeasesView } from './lease';
