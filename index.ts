@@ -44,14 +44,28 @@ export {
   type Wait,
 } from './lib/authoring';
 export {
+  type AttributeFilters,
   AttributeValues,
+  attribute,
+  type BatchOptions,
+  type BatchReport,
   type CallOptions,
   Client,
+  either,
+  type Filter,
+  type FlowConditions,
+  type FlowEntry,
   FlowFailedError,
   type FlowOutputEntry,
+  type FlowPage,
+  type FlowQuery,
   type FlowResult,
+  type FlowStatus,
   type HistoryEvent,
   initially,
+  type ListOptions,
+  not,
+  type OpenConditions,
   type OutgoingMessage,
   type RequestOptions,
   type RunOptions,
@@ -59,6 +73,7 @@ export {
   Schedules,
   type ScheduleTiming,
   type StartOptions,
+  type TimeRange,
 } from './lib/client';
 export { CompileError, check, compile, type Finding, formatFindings } from './lib/compiler';
 export { Holdfast, type HoldfastOptions } from './lib/embedded';
@@ -66,6 +81,7 @@ export type {
   ChildDescription,
   ConditionDescription,
   FailureDescription,
+  IndexState,
   LockDescription,
   RunCounts,
   RunDescription,
@@ -75,5 +91,6 @@ export type {
   TimerDescription,
 } from './lib/engine';
 export { catalogue, type ErrorCode, type ErrorKind, HoldfastError } from './lib/errors';
-export type { Clock, HandlerResolver, Logger, StateStore } from './lib/ports';
+export type { Clock, FlowIndex, HandlerResolver, Logger, StateStore } from './lib/ports';
+export { type IndexAddress, openIndex } from './lib/search/open-index';
 export type { Failure } from './lib/values';

@@ -22,6 +22,7 @@ import { lowerStart } from './lower-start';
 import { type ClientParts, type OutgoingMessage, Requests, type RunOptions } from './requests';
 import { rpcOf, startingRpcOf } from './rpc';
 import { Schedules } from './schedules';
+import { SearchClient } from './search/search-client';
 import type { CallOptions, RequestOptions } from './settings';
 import { type ConfigOptions, lowerConfig, type StartArguments, type StartOptions } from './start-options';
 import { type AttributeCondition, waitForAttribute, waitForOutcome, waitForStepEnd } from './waits';
@@ -30,13 +31,12 @@ import { type AttributeCondition, waitForAttribute, waitForOutcome, waitForStepE
  * Starts Flows and asks about them (K). Every call rejects with a `HoldfastError` with a stable `code`; what changes
  * something is repeated by itself with the same id until it is answered, and is applied once.
  */
-export class Client {
+export class Client extends SearchClient {
   /** Starts Flows by a cron pattern or at an interval (F11). */
   readonly schedules: Schedules;
-  private readonly requests: Requests;
 
   constructor(parts: ClientParts) {
-    this.requests = new Requests(parts);
+    super(new Requests(parts));
     this.schedules = new Schedules(this.requests);
   }
 

@@ -9,7 +9,7 @@ import type { CallOptions } from './settings';
 const repeatMs = 5_000;
 /** One that could not even be sent is tried again this often. */
 const unsentMs = 500;
-const defaultDeadlineMs = 60_000;
+export const defaultDeadlineMs = 60_000;
 
 interface Pending {
   readonly shard: number;
@@ -121,12 +121,12 @@ function isRefusal(error: unknown): boolean {
   return error instanceof HoldfastError && (error.code === 'REDIS_FULL' || error.code === 'OVERLOADED');
 }
 
-function aborted({ reason }: AbortSignal): HoldfastError {
+export function aborted({ reason }: AbortSignal): HoldfastError {
   const why = reason instanceof Error ? reason.message : String(reason);
   return new HoldfastError('ABORTED', `The call was aborted: ${why}`, { cause: reason });
 }
 
-function tooLate(deadlineMs: number): HoldfastError {
+export function tooLate(deadlineMs: number): HoldfastError {
   return new HoldfastError(
     'DEADLINE_EXCEEDED',
     `No answer came within ${deadlineMs} ms; the request may still be applied.`,

@@ -1,12 +1,12 @@
 import type { ChannelClass, FlowClass } from '../authoring';
 import type { Compiled, CompiledFlow } from '../compiler';
 import { addressOf, clientIdPrefix, type PublishCommand } from '../core';
-import type { CallRequest, ClientCommand, HoldfastDispatch, ReadWhat } from '../dispatch';
+import type { CallRequest, ClientCommand, HoldfastDispatch, IndexAsk, ReadWhat } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { Class, Clock, Ids } from '../ports';
+import type { Class, Clock, FlowIndex, Ids } from '../ports';
 import { checkId, digest, encode, encodeRecord, shardOf } from '../values';
 import { durationMs } from '../values/duration';
-import { Exchange } from './exchange';
+import { aborted, defaultDeadlineMs, Exchange, tooLate } from './exchange';
 import type { CallOptions } from './settings';
 
 export interface ClientParts {
@@ -17,6 +17,8 @@ export interface ClientParts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly shards: number;
+  /** Where runs are searched for. */
+  readonly index?: FlowIndex | undefined;
 }
 
 /** Which run of a flowId is meant [the latest]. */
@@ -120,6 +122,47 @@ export class Requests {
       options,
       false,
     );
+  }
+
+  /** Asks all shards about their part of the index; each answers when it is done. */
+  askIndex(ask: IndexAsk, options: CallOptions, waits = false): Promise<unknown[]> {
+    const shards = Array.from({ length: this.parts.shards }, (_, shard) => shard);
+    const asked = shards.map((shard) =>
+      this.exchange.call(shard, (id, replyTo) => ({ kind: 'index', id, replyTo, ask }), options, waits),
+    );
+    return Promise.all(asked);
+  }
+
+  /** Waits no longer than the options say. Rejects with `DEADLINE_EXCEEDED`, or `ABORTED`. */
+  async within<T>(work: Promise<T>, { signal, deadline = defaultDeadlineMs }: CallOptions): Promise<T> {
+    if (signal?.aborted) throw aborted(signal);
+    const ends: (() => void)[] = [];
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        const deadlineMs = durationMs(deadline, 'deadline');
+        work.then(resolve, reject);
+        ends.push(this.parts.clock.after(deadlineMs, () => reject(tooLate(deadlineMs))));
+        const abort = () => reject(aborted(signal!));
+        signal?.addEventListener('abort', abort, { once: true });
+        ends.push(() => signal?.removeEventListener('abort', abort));
+      });
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  get now(): number {
+    return this.parts.clock.now();
+  }
+
+  get compiled(): Compiled {
+    return this.parts.compiled;
+  }
+
+  /** Throws `NO_INDEX`. */
+  get index(): FlowIndex {
+    if (this.parts.index) return this.parts.index;
+    throw new HoldfastError('NO_INDEX', 'There is nothing to search: this client was opened without an index.');
   }
 
   identity(requestId: string | undefined, content: unknown[]): { requestId: string; digest: string } {

@@ -1,9 +1,9 @@
 import type { FlowClass } from '../authoring';
 import { Client } from '../client';
 import { compile } from '../compiler';
-import { type ClusterOptions, type Connected, connect } from './connect';
+import { type ClusterOptions, type Connected, connect, type SearchOptions } from './connect';
 
-export interface ClientOptions extends Omit<ClusterOptions, 'signals'> {
+export interface ClientOptions extends Omit<ClusterOptions, 'signals'>, SearchOptions {
   /** Every Flow this process starts or asks about. */
   readonly flows: readonly FlowClass[];
 }
@@ -37,10 +37,11 @@ export class ClusterClient {
   close(): void {
     this.client.close();
     this.connected.dispatch.close();
+    this.connected.index?.close().catch(() => {});
   }
 }
 
-/** Opens a client. Throws `CompileError`, `REDIS_UNAVAILABLE`, `REDIS_UNSUITABLE`, `INVALID_ARGUMENT`, `STORE_LAYOUT`. */
+/** Opens a client. Throws `CompileError`, `REDIS_UNAVAILABLE`, `REDIS_UNSUITABLE`, `INVALID_ARGUMENT`, `STORE_LAYOUT`, `INDEX_URL`. */
 export function openClient(options: ClientOptions): Promise<ClusterClient> {
   return ClusterClient.open(options);
 }

@@ -1,11 +1,11 @@
-import { Engine, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
+import { Engine, type IndexState, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
 import { HoldfastError } from '../errors';
 import type { QueuePolicies, StateStore } from '../ports';
 import { openStore } from '../store/open-store';
 import { type Duration, durationMs } from '../values/duration';
-import { type ClusterOptions, type Connected, closeOnSignals, connect } from './connect';
+import { type ClusterOptions, type Connected, closeOnSignals, connect, type SearchOptions } from './connect';
 
-export interface EngineOptions extends ClusterOptions {
+export interface EngineOptions extends ClusterOptions, SearchOptions {
   /** `s3://…`, `gs://…`, `az://…`, `file:<folder that all engines share>`, or a store. */
   readonly store: string | StateStore;
   /** How long a shard waits for a dead owner before another takes it over, 1 s to 60 s [10 s]. */
@@ -43,10 +43,10 @@ export class ClusterEngine {
     let connected: Connected | undefined;
     try {
       connected = await connect(options, taskQueues);
-      const { dispatch, clock, logger, shards, process } = connected;
+      const { dispatch, clock, logger, shards, process, index } = connected;
       const settings = { shards, taskQueues, limitedByDispatch: true };
       const sharing = { engine: process, leases: dispatch.leases, leaseMs };
-      const engine = new Engine({ store, dispatch, clock, logger, settings, sharing });
+      const engine = new Engine({ store, dispatch, clock, logger, settings, sharing, index });
       const opened = new ClusterEngine(engine, store, connected, options.signals);
       try {
         await engine.open();
@@ -77,6 +77,11 @@ export class ClusterEngine {
     return this.engine.queues;
   }
 
+  /** How far the index is behind, by shard; empty without one. */
+  get indexState(): readonly IndexState[] {
+    return this.engine.index;
+  }
+
   /** Writes, records and bytes since its shards were opened. */
   get stats(): Engine['stats'] {
     return this.engine.stats;
@@ -98,6 +103,7 @@ export class ClusterEngine {
     await this.engine.close();
     this.connected.dispatch.close();
     await this.store.close();
+    await this.connected.index?.close();
   }
 }
 
@@ -116,7 +122,7 @@ function refuseKeys(taskQueues: QueuePolicies): void {
 
 /**
  * Opens an engine. Throws `STORE_URL`, `STORE_LAYOUT`, `STORE_IN_USE`, `STORE_UNAVAILABLE`, `REDIS_UNAVAILABLE`,
- * `REDIS_UNSUITABLE`, `INVALID_ARGUMENT`, `INVALID_DURATION`.
+ * `REDIS_UNSUITABLE`, `INDEX_URL`, `INVALID_ARGUMENT`, `INVALID_DURATION`.
  */
 export function openEngine(options: EngineOptions): Promise<ClusterEngine> {
   return ClusterEngine.open(options);

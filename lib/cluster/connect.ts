@@ -3,7 +3,8 @@ import { consoleLogger } from '../embedded/console-logger';
 import { systemClock } from '../embedded/system-clock';
 import { idsBy } from '../embedded/system-ids';
 import { HoldfastError } from '../errors';
-import type { Clock, Ids, Logger, QueuePolicies } from '../ports';
+import type { Clock, FlowIndex, Ids, Logger, QueuePolicies } from '../ports';
+import { type IndexAddress, openIndex } from '../search/open-index';
 
 /** What every process of a cluster is told. */
 export interface ClusterOptions {
@@ -21,6 +22,15 @@ export interface ClusterOptions {
   readonly signals?: boolean;
 }
 
+/** Of engines and clients. */
+export interface SearchOptions {
+  /**
+   * Where runs are searched for, the same for every engine and for the clients that search: `postgres://…`, options of a
+   * TypeORM DataSource, or an index [none].
+   */
+  readonly index?: IndexAddress;
+}
+
 export const defaultShards = 16;
 
 export interface Connected {
@@ -30,14 +40,19 @@ export interface Connected {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly shards: number;
+  readonly index: FlowIndex | undefined;
 }
 
-/** Connects a process. Throws `REDIS_UNAVAILABLE`, `REDIS_UNSUITABLE`, `INVALID_ARGUMENT`, `STORE_LAYOUT`. */
-export async function connect(options: ClusterOptions, taskQueues?: QueuePolicies): Promise<Connected> {
+/** Connects a process. Throws `REDIS_UNAVAILABLE`, `REDIS_UNSUITABLE`, `INVALID_ARGUMENT`, `STORE_LAYOUT`, `INDEX_URL`. */
+export async function connect(options: ClusterOptions & SearchOptions, taskQueues?: QueuePolicies): Promise<Connected> {
   const { redis, namespace = 'default', shards = defaultShards, allowEviction = false } = options;
   if (!Number.isInteger(shards) || shards < 1 || shards > 1_024) {
     throw new HoldfastError('INVALID_ARGUMENT', `shards is a whole number from 1 to 1024, not ${shards}.`);
   }
+  if (options.index === 'memory:') {
+    throw new HoldfastError('INDEX_URL', 'memory: is an index of one process; a cluster needs one that all reach.');
+  }
+  const index = options.index === undefined ? undefined : await openIndex(options.index, namespace);
   const logger = options.logger ?? consoleLogger;
   const clock = systemClock;
   const ids = idsBy(clock);
@@ -46,7 +61,7 @@ export async function connect(options: ClusterOptions, taskQueues?: QueuePolicie
     ...{ redis, namespace, process, logger, allowEviction, shards },
     ...(taskQueues && { taskQueues }),
   });
-  return { process, dispatch, clock, ids, logger, shards };
+  return { process, dispatch, clock, ids, logger, shards, index };
 }
 
 /** Closes on SIGTERM and SIGINT, each time one comes. Gives how to stop listening. */

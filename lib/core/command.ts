@@ -52,6 +52,8 @@ export interface StartCommand {
 
 export interface PublishCommand {
   readonly kind: 'publish';
+  /** Only to a run of this chain [to the open run]. */
+  readonly chainId?: string;
   readonly plan: string;
   readonly messages: readonly {
     readonly id: string;
@@ -69,6 +71,8 @@ export interface StopCommand {
   readonly digest: string;
   readonly how: StopHow;
   readonly reason: string;
+  /** Only a run of this chain [the latest run]. */
+  readonly chainId?: string;
 }
 
 export interface SkipTimerCommand {

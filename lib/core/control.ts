@@ -1,11 +1,13 @@
 import { HoldfastError } from '../errors';
 import { closeRun } from './close';
 import type { SkipTimerCommand, StopCommand, UpdateConfigCommand } from './command';
+import { checkChain } from './declared';
 import type { Turn } from './turn';
 
 /** Closes the run as the client asked; the first stop wins (O3). On a closed run it changes nothing and says how it closed. */
 export function stop(turn: Turn, command: StopCommand): void {
   const run = openRun(turn, 'stop', true);
+  checkChain(run, command.chainId);
   if (run.isTaking || (run.isOpen && command.how === 'terminate')) {
     const failure = { name: 'Stopped', message: command.reason };
     if (command.how === 'fail') closeRun(turn, 'failed', 'client', failure);

@@ -18,6 +18,15 @@ export function isOneOf(plan: FlowPlan, stored: string, steps: readonly string[]
   return steps.includes(plan.steps[stored]?.name ?? stored) || steps.includes(stored);
 }
 
+/** Throws `FLOW_NOT_ACTIVE` for a run of another chain than the one that is meant; undefined means any. */
+export function checkChain(run: RunState | undefined, chainId: string | undefined): void {
+  if (!run || chainId === undefined || run.head.chainId === chainId) return;
+  const flowId = JSON.stringify(run.head.flowId);
+  throw new HoldfastError('FLOW_NOT_ACTIVE', `The run of ${flowId} that is meant has closed, and another has begun.`, {
+    where: run.head.flowId,
+  });
+}
+
 /** Throws a definition error unless the Flow declares the Attribute, and with or without entries as the address says. */
 export function checkAttribute(plan: FlowPlan, address: Address): void {
   check(plan, 'Attribute', plan.attributes[nameOf(address)], address);

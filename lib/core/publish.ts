@@ -1,6 +1,6 @@
 import { HoldfastError } from '../errors';
 import type { PublishCommand, StartAndPublishCommand } from './command';
-import { checkChannel, checkFlow } from './declared';
+import { checkChain, checkChannel, checkFlow } from './declared';
 import { limits } from './limits';
 import { checkRepeat } from './repeat';
 import { checkBytes } from './staged';
@@ -10,7 +10,10 @@ import type { Turn } from './turn';
 /** Stores the messages of a client that are not yet known, in their order (C3); all of them or none. */
 export function publish(turn: Turn, command: PublishCommand): void {
   const fresh = freshOf(turn, command.messages);
-  if (fresh.length > 0) checkOpen(turn, fresh);
+  if (fresh.length > 0) {
+    checkChain(turn.flow.run, command.chainId);
+    checkOpen(turn, fresh);
+  }
   store(turn, fresh);
   turn.answer(null);
 }

@@ -35,6 +35,7 @@ export type ToShard =
   | Request
   | CallRequest
   | Read
+  | IndexRequest
   | Claim
   | Result
   | CallResult
@@ -103,6 +104,21 @@ export type ReadWhat =
   | { readonly kind: 'attribute'; readonly address: Address; readonly seen: string | null }
   /** Answered when that execution has ended, in any way. */
   | { readonly kind: 'stepEnd'; readonly execution: string };
+
+/** Asks the owner about its part of the index; answered with an `IndexState` when that is done. */
+export interface IndexRequest {
+  readonly kind: 'index';
+  readonly id: string;
+  readonly replyTo: string;
+  readonly ask: IndexAsk;
+}
+
+export type IndexAsk =
+  | { readonly kind: 'state' }
+  /** What is saved is to be in the index. */
+  | { readonly kind: 'settle' }
+  /** All runs are to be written anew; a repeat names the same feed. */
+  | { readonly kind: 'rebuild'; readonly feed: string };
 
 export interface Result {
   readonly kind: 'result';

@@ -3,9 +3,10 @@ import type { FlowClass } from '../authoring';
 import { Client } from '../client';
 import { compile } from '../compiler';
 import { MemoryDispatch } from '../dispatch/memory-dispatch';
-import { Engine, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
+import { Engine, type IndexState, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
 import { InversifyResolver } from '../inversify';
-import type { Clock, HandlerResolver, Logger, StateStore } from '../ports';
+import type { Clock, FlowIndex, HandlerResolver, Logger, StateStore } from '../ports';
+import { type IndexAddress, openIndex } from '../search/open-index';
 import { openStore } from '../store/open-store';
 import { type Duration, durationMs } from '../values/duration';
 import { Worker, type WorkerSettings } from '../worker';
@@ -32,6 +33,8 @@ export interface HoldfastOptions {
   readonly grace?: Duration;
   /** Rate limits, concurrency and priorities of task queues [none] (T1). */
   readonly taskQueues?: Readonly<Record<string, TaskQueueOptions>>;
+  /** Where runs are searched for: `sqlite:<file>`, `postgres://…`, `memory:`, options of a TypeORM DataSource, or an index [none]. */
+  readonly index?: IndexAddress;
   /** Another time than the host's, for tests that move it. */
   readonly clock?: Clock;
 }
@@ -40,7 +43,7 @@ export interface HoldfastOptions {
  * Engine, worker and client in one process: the same flows as on many machines, with nothing to install.
  *
  * `open` throws `CompileError` with everything that is wrong with the Flows, `STORE_IN_USE` if another process has the store
- * open, and `STORE_URL`, `STORE_LAYOUT`, `STORE_UNAVAILABLE`.
+ * open, and `STORE_URL`, `STORE_LAYOUT`, `STORE_UNAVAILABLE`, `INDEX_URL`.
  */
 export class Holdfast {
   private constructor(
@@ -48,11 +51,13 @@ export class Holdfast {
     private readonly worker: Worker,
     private readonly engine: Engine,
     private readonly store: StateStore,
+    private readonly index: FlowIndex | undefined,
   ) {}
 
   static async open(options: HoldfastOptions): Promise<Holdfast> {
     const compiled = compile(options.flows);
     const resolver = options.resolver ?? new InversifyResolver(options.container);
+    const index = options.index === undefined ? undefined : await openIndex(options.index);
     const given = options.store ?? 'file:.holdfast';
     const store = typeof given === 'string' ? await openStore(given) : given;
     const logger = options.logger ?? consoleLogger;
@@ -66,10 +71,10 @@ export class Holdfast {
       ...(options.grace !== undefined && { graceMs: durationMs(options.grace, 'grace') }),
     };
     const worker = new Worker({ ...common, process: ids.next(), resolver, settings });
-    const client = new Client({ ...common, process: ids.next(), ids });
+    const client = new Client({ ...common, process: ids.next(), ids, index });
     const taskQueues = lowerTaskQueues(options.taskQueues);
-    const engine = new Engine({ store, dispatch, clock, logger, settings: { taskQueues } });
-    const holdfast = new Holdfast(client, worker, engine, store);
+    const engine = new Engine({ store, dispatch, clock, logger, settings: { taskQueues }, index });
+    const holdfast = new Holdfast(client, worker, engine, store, index);
     try {
       await engine.open();
       await client.open();
@@ -86,6 +91,11 @@ export class Holdfast {
     return this.engine.queues;
   }
 
+  /** How far the index is behind, by shard; empty without one. */
+  get indexState(): readonly IndexState[] {
+    return this.engine.index;
+  }
+
   /** Writes, records and bytes since it was opened. */
   get stats(): Engine['stats'] {
     return this.engine.stats;
@@ -97,5 +107,6 @@ export class Holdfast {
     this.client.close();
     await this.engine.close();
     await this.store.close();
+    await this.index?.close();
   }
 }

@@ -16,6 +16,11 @@ export class Blocked {
     return this.errors.has(flowId);
   }
 
+  /** Their flowIds. */
+  get flowIds(): Iterable<string> {
+    return this.errors.keys();
+  }
+
   /** True the first time a flow fails: what is in memory may be to blame, and its records deserve another look. */
   doubt(flowId: string, error: unknown): boolean {
     if (this.doubted.has(flowId)) return false;

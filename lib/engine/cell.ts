@@ -59,6 +59,11 @@ export class Cell {
     }
   }
 
+  /** Runs that have changed since the last save. */
+  get changed(): readonly RunRecord[] {
+    return [...this.replaced, ...(this.current?.isDirty ? [this.current] : [])];
+  }
+
   /** Whether the history has reached its limit (N3). */
   get wantsRoll(): boolean {
     return this.current?.wantsRoll ?? false;

@@ -24,6 +24,11 @@ export class Cells {
     return cell;
   }
 
+  /** All in memory; none of them counts as used. */
+  all(): Iterable<Cell> {
+    return this.cells.values();
+  }
+
   /**
    * Brings all of them into memory; those whose records cannot be read are reported and stay out. Rejects where the store
    * gave nothing: that says nothing about a flow.

@@ -1,7 +1,8 @@
 import type { HoldfastDispatch } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { Clock, Leases, Logger, StateStore } from '../ports';
+import type { Clock, FlowIndex, Leases, Logger, StateStore } from '../ports';
 import { CallTakers } from './call-takers';
+import type { IndexState } from './index-feed';
 import { QueueLimits } from './queue-limits';
 import { type QueueState, queueStates } from './queue-state';
 import { defaultSettings, type EngineSettings } from './settings';
@@ -15,6 +16,8 @@ export interface EngineParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly settings?: Partial<EngineSettings>;
+  /** Where runs are searched for; fed with the changes of its shards. */
+  readonly index?: FlowIndex | undefined;
   /** Another process took a shard of this engine over. */
   readonly onFenced?: (error: HoldfastError) => void;
   /** Shards are shared with other engines; without it this one owns all. */
@@ -76,6 +79,11 @@ export class Engine {
       this.owners.flatMap((owner) => owner.queues),
       this.limits,
     );
+  }
+
+  /** How far the index is behind, by shard; empty without one. */
+  get index(): readonly IndexState[] {
+    return this.owners.flatMap((owner) => owner.indexState ?? []);
   }
 
   /** Writes, records and bytes since the shards were opened. */

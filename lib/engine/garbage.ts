@@ -31,7 +31,7 @@ export class Garbage {
     private readonly time: ShardClock,
     private readonly cells: Cells,
     private readonly pipeline: WritePipeline,
-    private readonly failed: (error: unknown) => void,
+    private readonly hooks: { removing(runId: string): void; failed(error: unknown): void },
   ) {}
 
   /** Something will be due at that time. */
@@ -58,7 +58,7 @@ export class Garbage {
           // Until then the same would be found again.
           else this.pipeline.whenDurable(more, () => this.expect(this.time.now()));
         },
-        (error) => this.failed(error),
+        (error) => this.hooks.failed(error),
       )
       .finally(() => {
         this.collecting = false;
@@ -85,6 +85,7 @@ export class Garbage {
       if (record.upTo === null) {
         await this.cells.load([record.flowId]);
         this.forget(record);
+        this.hooks.removing(record.runId);
         removed.push(keys.run(record.runId));
       }
       removed.push(key);

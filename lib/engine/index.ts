@@ -1,5 +1,6 @@
 export type { AttributeSeen, Outcome } from './description';
 export { Engine, type EngineParts } from './engine';
+export type { IndexState } from './index-feed';
 export { lowerTaskQueues, type TaskQueueOptions } from './queue-options';
 export type { QueueState } from './queue-state';
 export type {

@@ -1,9 +1,21 @@
 import type { Command } from '../core';
-import type { CallRequest, CallResult, Claim, Introduce, Presence, Read, Request, Result, ToShard } from '../dispatch';
+import type {
+  CallRequest,
+  CallResult,
+  Claim,
+  IndexRequest,
+  Introduce,
+  Presence,
+  Read,
+  Request,
+  Result,
+  ToShard,
+} from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Blocked } from './blocked';
 import type { Calls } from './calls';
 import type { Cells } from './cells';
+import type { IndexFeed } from './index-feed';
 import type { Outlet } from './outlet';
 import type { Plans } from './plans';
 import type { Reads } from './reads';
@@ -23,7 +35,8 @@ export interface IntakeParts {
   readonly reads: Reads;
   readonly blocked: Pick<Blocked, 'get' | 'has'>;
   run(flowId: string, command: Command, onAnswer?: (answer: unknown) => void): void;
-  answer(to: Request | Read | CallRequest, value: unknown): void;
+  readonly index: IndexFeed | undefined;
+  answer(to: Request | Read | CallRequest | IndexRequest, value: unknown): void;
 }
 
 /** Takes what arrives in a shard's inbox to whom it concerns. */
@@ -59,6 +72,9 @@ export class Intake {
         return this.takeCallResult(message);
       case 'result':
         return this.takeResult(message);
+      case 'index':
+        if (this.parts.index) return this.parts.index.ask(message.ask, (value) => this.parts.answer(message, value));
+        return this.parts.answer(message, new HoldfastError('NO_INDEX', 'The engine was opened without an index.'));
       case 'read': {
         const blocked = this.parts.blocked.get(message.flowId);
         if (blocked) this.parts.answer(message, blocked);

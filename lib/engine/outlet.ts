@@ -1,6 +1,7 @@
 import type { Hint, HoldfastDispatch, ShardInbox, ToProcess, ToShard } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { Lease, Offers, Origin } from '../ports';
+import { wireError } from './wire-error';
 
 /** The only way out of a shard: nothing leaves without a valid lease, and what leaves names its owner (P5). */
 export class Outlet {
@@ -18,6 +19,12 @@ export class Outlet {
 
   post(process: string, message: ToProcess): void {
     if (this.mayActAs('tell')) this.dispatch.post(process, message, this.origin);
+  }
+
+  /** Answers a request with a value or an error. */
+  answer({ replyTo, id }: { readonly replyTo: string; readonly id: string }, value: unknown): void {
+    const isError = value instanceof Error;
+    this.post(replyTo, isError ? { kind: 'answer', id, error: wireError(value) } : { kind: 'answer', id, value });
   }
 
   /** Sends a message to another shard; what is lost is sent again by whoever waits for its answer. */
@@ -40,6 +47,11 @@ export class Outlet {
   /** Lets messages go that were taken: an owner that was replaced would take them away from its successor. */
   trim(inbox: Pick<ShardInbox, 'trim'>, count: number): void {
     if (this.mayActAs('trim')) inbox.trim(count);
+  }
+
+  /** Whether the owner may tell anybody anything now; the session is over where it may not. */
+  mayTell(): boolean {
+    return this.mayActAs('tell');
   }
 
   /** Whether the owner may write now; the session is over where it may not. */

@@ -18,6 +18,7 @@ export class RunRecord {
   private savedWake: string | undefined;
   /** Of events saved by this owner since the last roll. */
   private historyBytes = 0;
+  private isStored = false;
 
   constructor(
     readonly run: RunState,
@@ -33,6 +34,7 @@ export class RunRecord {
     const { wake, ...head } = stored;
     const record = new RunRecord(new RunState(head, tables), document);
     record.savedWake = wake ?? undefined;
+    record.isStored = true;
     return record;
   }
 
@@ -43,6 +45,16 @@ export class RunRecord {
 
   get isDirty(): boolean {
     return this.unsaved.length > 0;
+  }
+
+  /** Events since the last save. */
+  get changes(): readonly Event[] {
+    return this.unsaved;
+  }
+
+  /** It was never saved. */
+  get isNew(): boolean {
+    return !this.isStored;
   }
 
   /** When the run needs a look: 0 if it must be in memory all the time, undefined for never by itself. */
@@ -63,6 +75,7 @@ export class RunRecord {
 
   save(batch: Batch): void {
     if (!this.isDirty) return;
+    this.isStored = true;
     this.saveGarbage(batch);
     this.saveHistory(batch);
     const wake = this.wakeKey();

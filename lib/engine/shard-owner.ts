@@ -1,8 +1,9 @@
 import type { HoldfastDispatch, ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { Clock, Lease, Logger, ShardStore, StateStore, StoreStats } from '../ports';
+import type { Clock, FlowIndex, Lease, Logger, ShardStore, StateStore, StoreStats } from '../ports';
 import { Blocked } from './blocked';
 import type { CallTakers } from './call-takers';
+import type { IndexState } from './index-feed';
 import type { QueueLimits } from './queue-limits';
 import type { QueueLength } from './queue-state';
 import type { EngineSettings } from './settings';
@@ -21,6 +22,8 @@ export interface ShardOwnerParts {
   readonly settings: EngineSettings;
   readonly limits: QueueLimits;
   readonly lease: Lease;
+  /** Where runs are searched for. */
+  readonly index?: FlowIndex | undefined;
   /** Another owner took the shard over: this one has stopped. */
   readonly onFenced: (error: HoldfastError) => void;
 }
@@ -82,6 +85,10 @@ export class ShardOwner {
 
   get queues(): readonly QueueLength[] {
     return this.session?.queues ?? [];
+  }
+
+  get indexState(): IndexState | undefined {
+    return this.session?.indexState;
   }
 
   get stats(): StoreStats {

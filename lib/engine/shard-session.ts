@@ -1,6 +1,5 @@
 import { type Command, decide, type Effect, type Event, outstanding, type RunState } from '../core';
 import type { ShardInbox } from '../dispatch';
-import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
 import { keys } from '../store/keys';
 import { decodeRecord, encodeRecord } from '../values';
@@ -8,8 +7,11 @@ import type { Blocked } from './blocked';
 import { Calls } from './calls';
 import type { Cell } from './cell';
 import { Cells } from './cells';
+import { checkLayout } from './check-layout';
 import { Deferred } from './deferred';
 import { Garbage } from './garbage';
+import { IndexFeed, type IndexState } from './index-feed';
+import { forgetIndex } from './index-rebuild';
 import { Intake, type IntakeParts } from './intake';
 import { Outlet } from './outlet';
 import { Plans } from './plans';
@@ -17,11 +19,11 @@ import type { QueueLength } from './queue-state';
 import { Reads } from './reads';
 import { ShardClock } from './shard-clock';
 import type { ShardOwnerParts } from './shard-owner';
+import { blockedFlows } from './shown-blocked';
 import { Tasks } from './tasks';
 import { Tells } from './tells';
 import { Wakes } from './wakes';
 import type { Watchers } from './watchers';
-import { wireError } from './wire-error';
 import { WritePipeline } from './write-pipeline';
 
 const messagesPerTurn = 1_000;
@@ -54,6 +56,7 @@ export class ShardSession {
   private readonly deferred = new Deferred();
   private readonly outlet: Outlet;
   private readonly intake: Intake;
+  private readonly index: IndexFeed | undefined;
   /** Commands of the engine's own, for the next turn. */
   private own: OwnCommand[] = [];
   private ended = false;
@@ -75,16 +78,28 @@ export class ShardSession {
     this.cells = new Cells(store, settings.idleFlowsInMemory, (flowId, error) => this.block(flowId, error));
     this.wakes = new Wakes(store, clock, time, { due: () => hooks.wake(), failed: (error) => hooks.failed(error) });
     this.pipeline = new WritePipeline(store, clock, settings.writeTimeoutMs, {
-      complete: (batch) => batch.set(keys.clock, encodeRecord(time.now())),
-      durable: () => this.cells.evict((cell) => this.mayGo(cell)),
+      complete: (batch, changed) => {
+        batch.set(keys.clock, encodeRecord(time.now()));
+        this.index?.complete(batch, changed);
+      },
+      durable: () => {
+        this.index?.landed();
+        this.cells.evict((cell) => this.mayGo(cell));
+      },
       mayWrite: () => this.outlet.mayWrite(),
       failed: (error) => hooks.failed(error),
     });
     const { cells, plans, pipeline, outlet } = this;
+    const answer: IntakeParts['answer'] = (request, value) => outlet.answer(request, value);
     const blockedOf = (run: RunState) => this.tasks.lacking.of(run);
-    this.reads = new Reads(store, cells, pipeline, watchers, blockedOf, (read, value) => this.answer(read, value));
+    this.reads = new Reads(store, cells, pipeline, watchers, blockedOf, answer);
     this.tells = new Tells(cells, pipeline, this.outlet, parts);
-    this.garbage = new Garbage(store, clock, time, cells, pipeline, (error) => hooks.failed(error));
+    const feedParts = { store, plans, pipeline, outlet, blocked: () => blockedFlows(cells, blocked, blockedOf) };
+    this.index = parts.index && new IndexFeed({ ...feedParts, owner: parts, index: parts.index });
+    this.garbage = new Garbage(store, clock, time, cells, pipeline, {
+      removing: (runId) => this.index?.removed(runId),
+      failed: (error) => hooks.failed(error),
+    });
     const shared = {
       epoch: store.epoch,
       ...{ cells, plans, pipeline, outlet, owner: parts },
@@ -101,11 +116,10 @@ export class ShardSession {
       ...shared,
       watch: (worker, task) => this.tasks.watch(worker, { ...task, heartbeatTimeoutMs: task.silenceMs }),
       unwatch: (token) => this.tasks.over(token),
-      answer: (request, value) => this.answer(request, value),
+      answer,
     });
     const { tasks, calls, reads } = this;
-    const answer: IntakeParts['answer'] = (request, value) => this.answer(request, value);
-    this.intake = new Intake({ ...shared, tasks, calls, reads, blocked, answer });
+    this.intake = new Intake({ ...shared, tasks, calls, reads, blocked, answer, index: this.index });
   }
 
   /** Reads what an owner needs to go on: the clock, the plans, and every run with something outstanding. */
@@ -149,9 +163,14 @@ export class ShardSession {
     return this.tasks.queues;
   }
 
+  get indexState(): IndexState | undefined {
+    return this.index?.state;
+  }
+
   /** Writes what has gathered and ends the session. */
   async close(): Promise<void> {
     await this.pipeline.drained();
+    await this.index?.close();
     this.end();
     await this.store.close();
   }
@@ -165,29 +184,19 @@ export class ShardSession {
     this.calls.close();
     this.garbage.close();
     this.tells.close();
+    this.index?.end();
     this.outlet.close();
   }
 
   private async load(): Promise<void> {
     await this.plans.loadAll();
-    await this.checkLayout();
+    await checkLayout(this.store, this.pipeline, this.parts);
+    await (this.index?.open() ?? forgetIndex(this.store, this.pipeline));
     this.garbage.expect(this.time.now());
     const active = await this.wakes.open();
     await this.cells.load([...active, ...this.watchers.flowIds()]);
     for (const flowId of active) this.takeUp(flowId);
     for (const flowId of this.watchers.flowIds()) this.reads.recheck(flowId);
-  }
-
-  private async checkLayout(): Promise<void> {
-    const { shards } = this.parts.settings;
-    const stored = await this.store.get(keys.layout);
-    if (!stored) return this.pipeline.put(keys.layout, encodeRecord({ format: 1, shards }));
-    const layout = decodeRecord(stored) as { format: number; shards: number };
-    if (layout.format === 1 && layout.shards === shards) return;
-    throw new HoldfastError(
-      'STORE_LAYOUT',
-      `${this.parts.store.location} has format ${layout.format} and ${layout.shards} shards; this engine works with format 1 and ${shards}.`,
-    );
   }
 
   private takeUp(flowId: string): void {
@@ -269,14 +278,6 @@ export class ShardSession {
       case 'claimRefused':
         return this.tasks.refused(cell, effect);
     }
-  }
-
-  private answer({ replyTo, id }: { replyTo: string; id: string }, value: unknown): void {
-    if (this.ended) return;
-    this.outlet.post(
-      replyTo,
-      value instanceof Error ? { kind: 'answer', id, error: wireError(value) } : { kind: 'answer', id, value },
-    );
   }
 
   private mayGo(cell: Cell): boolean {

@@ -31,8 +31,8 @@ export class WritePipeline {
     private readonly clock: Clock,
     private readonly writeTimeoutMs: number,
     private readonly hooks: {
-      /** Adds what every batch carries; called when a batch is made. */
-      complete(batch: Batch): void;
+      /** Adds what every batch carries; called when a batch is made, before the cells that changed are saved in it. */
+      complete(batch: Batch, changed: ReadonlySet<Cell>): void;
       durable(): void;
       /** Asked before each write: false ends the session. */
       mayWrite(): boolean;
@@ -109,8 +109,8 @@ export class WritePipeline {
     if (!this.hooks.mayWrite()) return this.stop();
     const number = this.gathering++;
     const batch = this.records;
+    this.hooks.complete(batch, this.dirty);
     for (const cell of this.dirty) cell.save(batch);
-    this.hooks.complete(batch);
     this.records = new Map();
     this.dirty = new Set();
     this.urgent = false;

@@ -97,8 +97,8 @@ export type IndexFilter =
   | { readonly kind: 'startsWith'; readonly field: 'flowId'; readonly prefix: string }
   | { readonly kind: 'range'; readonly field: 'startedAt' | 'closedAt'; readonly range: IndexRange }
   | { readonly kind: 'blocked'; readonly is: boolean }
-  /** null: there is a value. */
-  | { readonly kind: 'attribute'; readonly name: string; readonly test: TermTest | null };
+  /** One of that name, or an earlier one. null: there is a value. */
+  | { readonly kind: 'attribute'; readonly names: readonly string[]; readonly test: TermTest | null };
 
 /** What one term of an Attribute has to be; all terms of one are texts, or all are numbers. */
 export type TermTest =

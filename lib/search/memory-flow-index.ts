@@ -111,7 +111,7 @@ function holds(filter: IndexFilter, run: IndexedRun): boolean {
     case 'attribute':
       return run.attributes.some(
         ({ name, terms }) =>
-          name === filter.name && terms.some((term) => filter.test === null || passes(filter.test, term)),
+          filter.names.includes(name) && terms.some((term) => filter.test === null || passes(filter.test, term)),
       );
   }
 }

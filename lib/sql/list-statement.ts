@@ -42,7 +42,7 @@ function addFilter(sql: SqlText, filter: IndexFilter): void {
       sql.raw(')');
       return;
     case 'is':
-      if (filter.field === 'parent') return addTerm(sql, parentName, { kind: 'is', terms: filter.values });
+      if (filter.field === 'parent') return addTerm(sql, [parentName], { kind: 'is', terms: filter.values });
       if (filter.values.length === 0) sql.raw('1 = 0');
       else sql.raw(`r.${fields[filter.field]} IN `).add`${filter.values}`;
       return;
@@ -59,7 +59,7 @@ function addFilter(sql: SqlText, filter: IndexFilter): void {
       sql.raw(filter.is ? "r.blocked <> ''" : "r.blocked = ''");
       return;
     case 'attribute':
-      return addTerm(sql, filter.name, filter.test);
+      return addTerm(sql, filter.names, filter.test);
   }
 }
 
@@ -76,9 +76,9 @@ function addSeveral(sql: SqlText, filters: readonly IndexFilter[], kind: 'all' |
   sql.raw(')');
 }
 
-function addTerm(sql: SqlText, name: string, test: TermTest | null): void {
+function addTerm(sql: SqlText, names: readonly string[], test: TermTest | null): void {
   sql.raw('EXISTS (SELECT 1 FROM holdfast_index_terms t WHERE t.namespace = r.namespace AND t.run_id = r.run_id');
-  sql.add` AND t.name = ${name}`;
+  sql.add` AND t.name IN ${names}`;
   if (test?.kind === 'is') {
     if (test.terms.length === 0) sql.raw(' AND 1 = 0');
     else {

@@ -16,12 +16,15 @@ import { prefixRange } from '../ports';
  * | `t/<runId>/<table>/<key>` | a row that has no room in the head | when it changes | as long as the row |
  * | `h/<runId>/<number>` | a chunk of history, named by its first event | each change of the run | until its retention is over |
  * | `g/<due>/<runId>/<number>` | what to remove then: a closed run (number 0), or its history up to that event | close, roll | until then |
+ * | `x/<runId>` | nothing; the index has not taken the latest of the run | with what the index shows of it | until some write after the index took it |
+ * | `m/index` | name of what the index was fed with, and up to which run it is being written anew | with the first change, and when it is written anew | while there is an index |
  * | `w/<due>/<runId>` | flowId of a run that needs a look then; due 0: at take-over | when that time changes | until then |
  * | `w/<due>/~<flowId>` | the same of a flowId: a debt to a child (due 0), the next firing of a schedule | with it | until then |
  */
 export const keys = {
   clock: 'm/clock',
   layout: 'm/layout',
+  index: 'm/index',
   plan: (fingerprint: string) => `p/${fingerprint}`,
   plans: prefixRange('p/'),
   flow: (flowId: string) => `f/${flowId}`,
@@ -33,6 +36,14 @@ export const keys = {
   flowRow: (flowId: string, table: string, key: string) => `i/${flowId}\u0000${table}/${key}`,
   flowRows: (flowId: string): KeyRange => prefixRange(`i/${flowId}\u0000`),
   run: (runId: string) => `r/${runId}`,
+  /** All runs from the one after. */
+  runsAfter: (runId: string): KeyRange => ({
+    from: runId === '' ? 'r/' : `r/${runId}\u0000`,
+    to: prefixRange('r/').to,
+  }),
+  runIdOf: (key: string) => key.slice(2),
+  unindexed: (runId: string) => `x/${runId}`,
+  allUnindexed: prefixRange('x/'),
   runRow: (runId: string, table: string, key: string) => `t/${runId}/${table}/${key}`,
   runRows: (runId: string): KeyRange => prefixRange(`t/${runId}/`),
   history: (runId: string, firstEvent: number) => `h/${runId}/${padded(firstEvent)}`,

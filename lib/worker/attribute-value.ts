@@ -1,7 +1,7 @@
 import type { AttributeBinding } from '../compiler';
 import type { Payload } from '../core';
 import { HoldfastError } from '../errors';
-import { decode, encode } from '../values';
+import { decode, encode, expectedBy, indexTerms } from '../values';
 
 /** What is stored for a value that went through a codec: the codec's name tells a later reader which. */
 interface Coded {
@@ -13,8 +13,10 @@ interface Coded {
 export function encodeAttribute(binding: AttributeBinding, value: unknown, key?: string): Payload {
   const where = key === undefined ? binding.name : `${binding.name}[${JSON.stringify(key)}]`;
   checkSchema(binding, value, where);
+  const plain = binding.codec ? binding.codec.encode(value) : value;
+  checkIndex(binding, plain, where);
   if (!binding.codec) return encode(value, where);
-  const coded: Coded = { codec: binding.codec.name, value: binding.codec.encode(value) };
+  const coded: Coded = { codec: binding.codec.name, value: plain };
   return encode(coded, where);
 }
 
@@ -28,6 +30,14 @@ export function decodeAttribute(binding: AttributeBinding, payload: Payload): un
     `The value of ${binding.name} was stored by the codec ${codec}, and its codec is now ${binding.codec.name}.`,
     { where: binding.name },
   );
+}
+
+function checkIndex({ plan }: AttributeBinding, value: unknown, where: string): void {
+  if (plan.index === null || indexTerms(plan.index, value)) return;
+  throw new HoldfastError('VALUE_NOT_STORABLE', `${where} does not fit its index '${plan.index}'.`, {
+    where,
+    fix: `Set ${expectedBy(plan.index)}, or null.`,
+  });
 }
 
 function checkSchema(binding: AttributeBinding, value: unknown, where: string): void {

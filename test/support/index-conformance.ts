@@ -79,16 +79,16 @@ export function describeFlowIndex(name: string, open: OpenIndex, { shared = true
       const found = async (...filters: IndexFilter[]) =>
         (await index.list(query(filters, { orderBy: 'flowId' }))).map(({ flowId }) => flowId).join('');
       const is = (of: string, ...terms: (string | number)[]): IndexFilter => ({
-        ...{ kind: 'attribute', name: of },
+        ...{ kind: 'attribute', names: [of] },
         test: { kind: 'is', terms },
       });
       const range = (of: string, bounds: object): IndexFilter => ({
-        ...{ kind: 'attribute', name: of },
+        ...{ kind: 'attribute', names: [of] },
         test: { kind: 'range', range: bounds },
       });
-      const has = (of: string): IndexFilter => ({ kind: 'attribute', name: of, test: null });
+      const has = (of: string): IndexFilter => ({ kind: 'attribute', names: [of], test: null });
       const begins = (of: string, prefix: string): IndexFilter => ({
-        ...{ kind: 'attribute', name: of },
+        ...{ kind: 'attribute', names: [of] },
         test: { kind: 'startsWith', prefix },
       });
       assert.equal(await found(is('Customer', 'c-1')), 'a');
@@ -202,7 +202,7 @@ export function describeFlowIndex(name: string, open: OpenIndex, { shared = true
         runOf('a', { events: 4, status: 'failed', attributes: [attribute('Tags', 'keywordArray', ['old'])] }),
       );
       const tagged = (tag: string) =>
-        index.list(query([{ kind: 'attribute', name: 'Tags', test: { kind: 'is', terms: [tag] } }]));
+        index.list(query([{ kind: 'attribute', names: ['Tags'], test: { kind: 'is', terms: [tag] } }]));
       assert.equal((await tagged('new'))[0]!.status, 'running');
       assert.equal((await tagged('old')).length, 0);
       await feed.put(runOf('a', { events: 6, attributes: [] }));
@@ -286,7 +286,7 @@ export function describeFlowIndex(name: string, open: OpenIndex, { shared = true
       await feed.write({ put: runs.slice(0, 10), remove: runs.slice(10).map(({ runId }) => runId) });
       assert.equal((await index.list(query([], { limit: 1_000 }))).length, 10);
       await feed.put(...runs);
-      const four: IndexFilter = { kind: 'attribute', name: 'Note', test: { kind: 'is', terms: ['four'] } };
+      const four: IndexFilter = { kind: 'attribute', names: ['Note'], test: { kind: 'is', terms: ['four'] } };
       assert.equal((await index.list(query([four], { limit: 1_000 }))).length, 450);
     });
 

@@ -1,5 +1,5 @@
 import { type Client, Holdfast, type HoldfastOptions, type Logger } from '../../index';
-import type { Clock, StateStore } from '../../lib/ports';
+import type { Clock, FlowIndex, StateStore } from '../../lib/ports';
 import { MemoryStateStore } from '../../lib/store/memory-state-store';
 import { openStore } from '../../lib/store/open-store';
 import { MovableClock, type ProcessClock } from './movable-clock';
@@ -11,6 +11,8 @@ export interface SystemOptions {
   /** Steps that run at a time; with 0 for both, a system without a worker. */
   readonly slots?: number;
   readonly callSlots?: number;
+  /** Outlives crashes. */
+  readonly index?: FlowIndex;
 }
 
 /** Engine, worker and client of a test, wherever they run. */

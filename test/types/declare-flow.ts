@@ -15,6 +15,7 @@ import {
   until,
   type Wait,
 } from '../../lib/authoring';
+import { attribute } from '../../lib/client';
 
 interface Order {
   id: string;
@@ -78,6 +79,23 @@ export class NoAttribute extends DurableChannel<string> {}
 // @ts-expect-error an Attribute is no Channel
 @Channel()
 export class NoChannel extends DurableAttribute<string> {}
+
+@Attribute({ index: 'int' })
+export class IndexedCount extends DurableAttribute<bigint | null> {}
+
+@Attribute('exclusive', { index: 'keywordArray' })
+export class IndexedTags extends DurableAttribute<string[]> {}
+
+// @ts-expect-error the index is for another type
+@Attribute({ index: 'datetime' })
+export class WronglyIndexed extends DurableAttribute<string> {}
+
+attribute(IndexedCount).above(5n);
+attribute(IndexedTags).has('red');
+// @ts-expect-error numbers are not looked for by words
+attribute(IndexedCount).contains('five');
+// @ts-expect-error another type than that of the value
+attribute(IndexedTags).has(5);
 
 // @ts-expect-error no such index
 @Attribute({ index: 'string' })
