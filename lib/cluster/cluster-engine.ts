@@ -1,6 +1,6 @@
 import { Engine, type IndexState, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
 import { HoldfastError } from '../errors';
-import type { QueuePolicies, StateStore } from '../ports';
+import type { StateStore } from '../ports';
 import { openStore } from '../store/open-store';
 import { type Duration, durationMs } from '../values/duration';
 import { type ClusterOptions, type Connected, closeOnSignals, connect, type SearchOptions } from './connect';
@@ -11,10 +11,10 @@ export interface EngineOptions extends ClusterOptions, SearchOptions {
   /** How long a shard waits for a dead owner before another takes it over, 1 s to 60 s [10 s]. */
   readonly lease?: Duration;
   /**
-   * Rate limits, concurrency and priorities of task queues, the same in every engine [none] (T1). Kept by BullMQ, over all
-   * workers; `concurrencyByKey` is for one process only so far.
+   * Rate limits, concurrency and priorities of task queues, the same in every engine [none] (T1). Kept over all
+   * engines and workers.
    */
-  readonly taskQueues?: Readonly<Record<string, Omit<TaskQueueOptions, 'concurrencyByKey'>>>;
+  readonly taskQueues?: Readonly<Record<string, TaskQueueOptions>>;
 }
 
 /** An engine process: owns a fair share of the shards and hands it over when it closes. Runs no user code. */
@@ -37,7 +37,6 @@ export class ClusterEngine {
       throw new HoldfastError('INVALID_DURATION', `lease: ${leaseMs} ms is not from 1 s to 60 s.`);
     }
     const taskQueues = lowerTaskQueues(options.taskQueues);
-    refuseKeys(taskQueues);
     const given = options.store;
     const store = typeof given === 'string' ? await openStore(given, { shared: true }) : given;
     let connected: Connected | undefined;
@@ -104,19 +103,6 @@ export class ClusterEngine {
     this.connected.dispatch.close();
     await this.store.close();
     await this.connected.index?.close();
-  }
-}
-
-function refuseKeys(taskQueues: QueuePolicies): void {
-  for (const [name, { concurrencyByKey }] of taskQueues) {
-    if (!concurrencyByKey) continue;
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      `taskQueues.${name}.concurrencyByKey does not work over many engines yet.`,
-      {
-        fix: 'Use a locked Attribute, or run the queue in one process (Holdfast.open).',
-      },
-    );
   }
 }
 

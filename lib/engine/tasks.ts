@@ -15,6 +15,7 @@ import type { QueueLength } from './queue-state';
 import { issueId, type ReadyCall, ReadyPool } from './ready-pool';
 import type { ShardOwnerParts } from './shard-owner';
 import { SilenceWatch } from './silence-watch';
+import { callOf, hintOf } from './step-hint';
 import { Unsent } from './unsent';
 import { runs, type Taker } from './worker-registry';
 import type { WritePipeline } from './write-pipeline';
@@ -63,7 +64,11 @@ export class Tasks {
       () => parts.inbox.isHeard,
       (silences) => this.fail(silences),
     );
-    this.limited = new Limited(parts.owner, () => parts.wake());
+    this.limited = new Limited(
+      parts.owner,
+      () => parts.wake(),
+      (call) => this.offer(call),
+    );
   }
 
   ready(cell: Cell, effect: ReadyEffect): void {
@@ -92,6 +97,7 @@ export class Tasks {
     const call = callOf(hint);
     const plan = this.parts.plans.get(claim.plan);
     if (!runs(plan, hint.flow, hint.step)) return this.holdBack(call, claim);
+    if (this.pool.has(call) && !this.limited.mayTake(call)) return this.refuse(claim, 'gone');
     this.pool.remove(call);
     this.heldBack.remove(call);
     this.parts.outlet.forget(hint.id);
@@ -221,6 +227,7 @@ export class Tasks {
     this.refuse(claim, 'lacking');
     if (!this.pool.has(call) || this.heldBack.isHeld(call)) return;
     this.parts.outlet.withdraw(issueId(call));
+    this.limited.leave(call);
     this.heldBack.hold(call, () => this.offer(call));
   }
 
@@ -235,19 +242,17 @@ export class Tasks {
   }
 
   private offer(call: ReadyCall): void {
-    if (!this.limited.mayOffer(call.taskQueue)) return;
-    if (!this.pool.has(call)) return this.heldBack.remove(call);
-    if (!this.heldBack.isHeld(call)) this.parts.outlet.offer(this.hintOf(call));
-  }
-
-  private hintOf(call: ReadyCall): StepHint {
-    const { kind, ...rest } = call;
-    const { shard } = this.parts.owner;
-    return { ...rest, kind: 'step', id: issueId(call), shard };
+    if (!this.pool.has(call)) {
+      this.limited.leave(call);
+      return this.heldBack.remove(call);
+    }
+    if (this.heldBack.isHeld(call) || !this.limited.mayOffer(call)) return;
+    this.parts.outlet.offer(hintOf(call, this.parts.owner.shard));
   }
 
   private withdraw(call: ReadyCall): void {
     this.heldBack.remove(call);
+    this.limited.leave(call);
     this.parts.outlet.withdraw(issueId(call));
   }
 
@@ -279,8 +284,4 @@ export class Tasks {
       ),
     );
   }
-}
-
-function callOf({ id, shard, ...call }: StepHint): ReadyCall {
-  return { ...call, kind: 'ready', taskQueue: call.taskQueue! };
 }

@@ -1,3 +1,5 @@
+import type { Slots } from './slots';
+
 /**
  * How commands, answers and tasks travel. Messages may be lost with the process that carries them, come twice or late:
  * senders repeat, receivers know repeats. Nothing in here has to survive.
@@ -20,6 +22,8 @@ export interface Dispatch<ToShard, ToProcess, Hint extends AnyHint> {
   openHints(process: string, wanted: Subscription, onHint: (hint: Hint) => void): HintReader<Hint>;
   /** Whether the process is known to be gone for good, so that its attempts need not wait for its heartbeat to fail. */
   isGone(process: string): boolean;
+  /** Counts slots by key over all engines; missing where there is one engine, which counts by itself. */
+  readonly slots?: Slots;
 }
 
 /** Which owner says it. */

@@ -25,6 +25,7 @@ export type { Class, HandlerResolver, Resolved } from './handler-resolver';
 export type { Ids } from './ids';
 export type { Lease, Leases, LeasesView } from './lease';
 export type { QueuePolicies, QueuePolicy } from './queue-policy';
+export type { SlotKey, Slots } from './slots';
 export {
   type Entry,
   type KeyRange,

@@ -102,13 +102,6 @@ describe('Task queues with a policy, by BullMQ', function () {
     assert.equal(begun.length, 6);
     assert.equal(most, 1);
   });
-
-  it('refuses what it cannot keep over many engines', async () => {
-    const taskQueues = { limited: { concurrencyByKey: { key: 'tenant', limit: 1 } } } as EngineOptions['taskQueues'];
-    await assert.rejects(openEngine({ redis: server.url, store: new MemoryStateStore(), taskQueues: taskQueues! }), {
-      code: 'INVALID_ARGUMENT',
-    });
-  });
 });
 
 function many(count: number, make: (n: number) => Job): Job[] {

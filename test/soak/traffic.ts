@@ -58,7 +58,8 @@ export class Traffic {
       try {
         await this.flow(`lane-${lane}`, `${this.seed}-${lane}-${round}`, random);
       } catch (error) {
-        this.wrong.push(`lane ${lane}, round ${round}: ${error instanceof Error ? error.message : error}`);
+        const message = error instanceof Error ? error.message : error;
+        this.wrong.push(`lane ${lane}, round ${round}: ${message}${await this.historyOf(`lane-${lane}`)}`);
         return;
       }
       await sleep(pauseMs);
@@ -143,6 +144,13 @@ export class Traffic {
       const what = JSON.stringify(seen, (_, value) => (value instanceof Map ? [...value] : value));
       throw new Error(`stuck: ${error instanceof Error ? error.message : error}: ${what}`);
     }
+  }
+
+  private async historyOf(flowId: string): Promise<string> {
+    const events = await this.client.history(flowId, { deadline: '20s' }).catch(() => []);
+    const shown = (value: unknown) =>
+      JSON.stringify(value, (_, each) => (each instanceof Uint8Array ? Buffer.from(each).toString('base64') : each));
+    return events.map((event) => `\n    ${shown(event)}`).join('');
   }
 
   /** The answer, sometimes asked for twice at once with the same id. */

@@ -235,6 +235,56 @@ export class DrainFlow {
   static readonly steps = [];
 }
 
+export interface Hold {
+  readonly key: string;
+  readonly ms: number;
+  readonly fails?: boolean;
+}
+
+@Step({ taskQueue: 'keyed', heartbeatTimeout: '2s', timeout: '3s', retry: { maximumAttempts: 2, initialInterval: 50 } })
+export class HoldStep {
+  async execute({ key, ms, fails }: Hold, ctx: StepContext) {
+    effect('hold', key, 'begins', ctx.flowId, ctx.attempt);
+    try {
+      for (let left = ms; left > 0 && !ctx.signal.aborted; left -= 20) await pause(20);
+      if (fails) throw new Error('as asked');
+    } finally {
+      effect('hold', key, 'ends', ctx.flowId, ctx.attempt);
+    }
+    return gracefulComplete(ctx.attempt);
+  }
+}
+
+/** Holds a slot of its key for a while. */
+@Flow()
+export class HoldFlow {
+  static readonly start = HoldStep;
+  static readonly steps = [];
+}
+
+@Step({ taskQueue: 'keyed' })
+export class NewHoldStep {
+  execute({ key }: Hold, ctx: StepContext) {
+    effect('hold', key, 'begins', ctx.flowId, ctx.attempt);
+    effect('hold', key, 'ends', ctx.flowId, ctx.attempt);
+    return gracefulComplete(ctx.attempt);
+  }
+}
+
+@Step()
+export class OldHoldStep {
+  execute(_: Hold) {
+    return gracefulComplete(0);
+  }
+}
+
+/** Begins with a Step on that queue that its first version did not have. */
+@Flow()
+export class GrowHoldFlow {
+  static readonly start = process.env.HOLDFAST_VERSION === '1' ? OldHoldStep : NewHoldStep;
+  static readonly steps = [];
+}
+
 @Step()
 export class OldStep {
   execute(n: number) {
@@ -257,4 +307,15 @@ export class GrowFlow {
   static readonly steps = [];
 }
 
-export const clusterFlows = [GrowFlow, CountFlow, CollectFlow, RaceFlow, BusyFlow, ForkFlow, PayFlow, DrainFlow];
+export const clusterFlows = [
+  GrowFlow,
+  CountFlow,
+  CollectFlow,
+  RaceFlow,
+  BusyFlow,
+  ForkFlow,
+  PayFlow,
+  DrainFlow,
+  HoldFlow,
+  GrowHoldFlow,
+];

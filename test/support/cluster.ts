@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, Logger } from '../../index';
-import { type ClusterClient, openClient } from '../../lib/cluster';
+import { type ClusterClient, type EngineOptions, openClient } from '../../lib/cluster';
 import { flowsOf } from './cluster-flows-of';
 import type { Role } from './cluster-process';
 import { eventually } from './eventually';
@@ -15,6 +15,7 @@ export interface TestClusterOptions {
   readonly lease?: string;
   readonly redis?: RedisServerOptions;
   readonly allowEviction?: boolean;
+  readonly taskQueues?: NonNullable<EngineOptions['taskQueues']>;
   /** The store of engines, with the environment it needs [SlateDB in a folder]. */
   readonly store?: { readonly url: string; readonly environment: NodeJS.ProcessEnv };
   /** A module that exports the `clusterFlows` of workers and client [./cluster-flows]. */
@@ -59,9 +60,12 @@ export class TestCluster {
   }
 
   engine(): Promise<TestNode> {
-    const { lease = '1s', store } = this.options;
+    const { lease = '1s', store, taskQueues = {} } = this.options;
     const url = store?.url ?? `file:${this.folder.path}/state`;
-    return this.spawn({ role: 'engine', options: { ...this.common, store: url, lease } }, store?.environment);
+    return this.spawn(
+      { role: 'engine', options: { ...this.common, store: url, lease, taskQueues } },
+      store?.environment,
+    );
   }
 
   worker(

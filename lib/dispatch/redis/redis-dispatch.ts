@@ -22,6 +22,7 @@ import { RedisInbox } from './redis-inbox';
 import { RedisKeys } from './redis-keys';
 import { RedisLeases } from './redis-leases';
 import { RedisOffers } from './redis-offers';
+import { RedisSlots } from './redis-slots';
 import { StepHintReader } from './step-hint-reader';
 import { StreamListener } from './stream-listener';
 
@@ -47,6 +48,7 @@ export type { RedisAddress };
 /** Dispatch over Redis Streams, for processes on any number of machines. All that goes through it may be lost. */
 export class RedisDispatch implements HoldfastDispatch {
   readonly leases: RedisLeases;
+  readonly slots: RedisSlots;
   private readonly keys: RedisKeys;
   private readonly connections: RedisConnections;
   private readonly outbox: Outbox;
@@ -63,6 +65,7 @@ export class RedisDispatch implements HoldfastDispatch {
     this.connections = new RedisConnections(redis, logger);
     const { commands } = this.connections;
     this.outbox = new Outbox(commands, this.keys, logger);
+    this.slots = new RedisSlots(this.outbox, this.keys);
     this.listener = new StreamListener(this.connections, logger);
     const policies = options.taskQueues ?? new Map();
     this.bull = new BullOffers(policies, this.connections, this.keys, this.outbox, logger);

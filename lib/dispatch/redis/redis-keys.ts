@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../errors';
-import type { AnyHint } from '../../ports';
+import type { AnyHint, SlotKey } from '../../ports';
 
 /** The consumer group of every stream of hints. */
 export const hintGroup = 'workers';
@@ -17,6 +17,7 @@ export const hintGroup = 'workers';
  * | `calls:<flow>` | stream: hints of RPCs and Queries | entries until claimed |
  * | `queues` | set: the task queues with hints, as `<queue>:<flow>` | for ever |
  * | `policies` | hash: task queues with a policy | for ever |
+ * | `slots:<queue>:<key>` | sorted set: calls that hold a slot of a key, by when they lose it | 30 s after the last |
  * | `bull:…` | BullMQ's own, a queue for each of these | jobs until done |
  * | `shards` | how many shards the namespace has | for ever |
  * | `incarnation` | random: changes when data was lost | for ever |
@@ -64,6 +65,10 @@ export class RedisKeys {
 
   get engines(): string {
     return `${this.prefix}engines`;
+  }
+
+  slots({ taskQueue, key }: SlotKey): string {
+    return `${this.prefix}slots:${queueName(taskQueue, key)}`;
   }
 
   inbox(shard: number): string {
