@@ -4,6 +4,30 @@ import { type Damage, losesWorker } from './faults';
 import type { Told } from './load';
 import type { Line } from './outside';
 
+/** Notices from the tokens of attempts when shards are opened anew: each opening has a higher epoch. */
+export class Epochs {
+  private readonly known = new Map<string, number>();
+
+  /** How many shards have been opened since the histories that were seen before. */
+  opened(histories: readonly (readonly HistoryEvent[])[]): number {
+    let opened = 0;
+    const tokens = histories
+      .flat()
+      .flatMap(({ kind, fields }) => (kind === 'AttemptStarted' ? [String(fields.token)] : []));
+    for (const token of tokens.sort(byEpoch)) {
+      const [shard, epoch] = token.split('.') as [string, string];
+      const before = this.known.get(shard);
+      if (before !== undefined && before < Number(epoch)) opened++;
+      if (before === undefined || before < Number(epoch)) this.known.set(shard, Number(epoch));
+    }
+    return opened;
+  }
+}
+
+function byEpoch(a: string, b: string): number {
+  return Number(a.split('.')[1]) - Number(b.split('.')[1]);
+}
+
 /** What a round has shown, added up over all of them. */
 export interface Tally {
   bodies: number;
@@ -17,11 +41,12 @@ export interface Tally {
   resumedFromHeartbeat: number;
   messages: number;
   calls: number;
+  reopened: number;
 }
 
 export const emptyTally = (): Tally => ({
   ...{ bodies: 0, completed: 0, lost: 0, thrown: 0, lateDiscarded: 0, begunAgain: 0, notStarted: 0, notCompleted: 0 },
-  ...{ resumedFromHeartbeat: 0, messages: 0, calls: 0 },
+  ...{ resumedFromHeartbeat: 0, messages: 0, calls: 0, reopened: 0 },
 });
 
 /** One call of `execute`: what the history says of it, and what the counters outside do. */
@@ -86,10 +111,11 @@ export function checkAttempts(told: Told, execution: Execution, damage: Damage, 
   for (const line of begins) assert.ok(started.includes(line.attempt), `no body without a start. ${what}`);
 
   // The start of an ASYNC attempt may be lost with its engine: the same attempt runs again.
-  const mayBeginAgain = told.durability === 'ASYNC' && damage.enginesLost > 0;
+  const lostStarts = damage.enginesLost + (damage.reopened ?? 0);
+  const mayBeginAgain = told.durability === 'ASYNC' && lostStarts > 0;
   const again = begins.length - new Set(counted(begins)).size;
   if (!mayBeginAgain) assert.equal(again, 0, `a token is begun at most once. ${what}`);
-  else assert.ok(again <= damage.enginesLost, `begun again only for a lost start. ${what}`);
+  else assert.ok(again <= lostStarts, `begun again only for a lost start. ${what}`);
 
   // One that a lost worker ran on may throw, too.
   const thrown = new Set(counted(throws).filter((attempt) => !lost.includes(attempt))).size;

@@ -20,6 +20,8 @@ export interface Damage {
   readonly victim?: number;
   readonly killed: boolean;
   readonly enginesLost: number;
+  /** Times that a shard was opened anew, also by an owner that had no time and lost its lease. */
+  readonly reopened?: number;
   readonly stoppedAt?: number;
   readonly resumedAt?: number;
 }

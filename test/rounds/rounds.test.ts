@@ -4,7 +4,7 @@ import { randomFrom } from '../faults/random';
 import { TestCluster } from '../support/cluster';
 import { eventually } from '../support/eventually';
 import { S3Server, s3Environment } from '../support/s3-server';
-import { emptyTally } from './check-calls';
+import { Epochs, emptyTally } from './check-calls';
 import { checkFlow } from './check-round';
 import { type Damage, faults, losesWorker, Machines } from './faults';
 import { Load } from './load';
@@ -42,6 +42,7 @@ describe(`Rounds of real faults (ROUNDS=${rounds} SEED=${seed})`, function () {
     const machines = await Machines.start(cluster, outside, random);
     const client = await cluster.openClient();
     const tally = emptyTally();
+    const epochs = new Epochs();
     const played = new Map<string, number>();
     let deck: Damage['fault'][] = [];
     for (let round = 1; round <= rounds; round++) {
@@ -59,7 +60,11 @@ describe(`Rounds of real faults (ROUNDS=${rounds} SEED=${seed})`, function () {
         // Bodies of a worker that was taken for dead run on to their ends.
         if (!damage.killed) await eventually(() => outside.open(damage.victim).length === 0, 30_000);
         const lines = outside.read().filter(({ flowId }) => flowId.startsWith(`${name}-`));
-        await Promise.all(load.flows.map((told) => checkFlow(client, told, damage, lines, tally)));
+        const histories = await Promise.all(load.flows.map(({ flowId }) => client.history(flowId)));
+        const reopened = epochs.opened(histories);
+        tally.reopened += reopened;
+        const seen = { ...damage, reopened };
+        await Promise.all(load.flows.map((told, i) => checkFlow(client, told, seen, histories[i]!, lines, tally)));
       } catch (error) {
         throw new Error(`Round ${round} of seed ${seed}, ${fault}: ${(error as Error).message}`, { cause: error });
       }
