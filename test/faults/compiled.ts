@@ -14,7 +14,11 @@ export function compiledProject(): { readonly folder: string; remove(): void } {
     JSON.stringify({
       extends: join(root, 'tsconfig.json'),
       compilerOptions: { rootDir: root, outDir: folder, noCheck: true, declaration: false, sourceMap: false },
-      files: [join(root, 'test/faults/load.ts'), join(root, 'samples/order/main.ts')],
+      files: [
+        join(root, 'test/faults/load.ts'),
+        join(root, 'test/faults/senders.ts'),
+        join(root, 'samples/order/main.ts'),
+      ],
       include: [],
     }),
   );
