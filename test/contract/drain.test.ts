@@ -3,7 +3,7 @@ import { deadEnd, Flow, goTo, gracefulComplete, Step, type StepContext, Timer, u
 import { eventually } from '../support/eventually';
 import { eventsOf, failureOf, stepStates } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
-import { type Processes, withProcesses } from '../support/processes';
+import { describeOnEveryStore, type Processes } from '../support/processes';
 
 const gate = new Gate();
 const log = new Log<unknown>();
@@ -68,7 +68,7 @@ class HangFlow {
 
 const flows = [WorkFlow, StartFlow, LazyStartFlow, HangFlow];
 
-describe('Drain', () => {
+describeOnEveryStore('Drain', (withProcesses) => {
   for (const standing of [true, false]) {
     const kind = standing ? 'given its work' : 'looking for its work';
     const running = async (system: Processes) => {
@@ -206,7 +206,7 @@ class NewFlow {
   static readonly steps = [AddedStep];
 }
 
-describe('New code', () => {
+describeOnEveryStore('New code', (withProcesses) => {
   it('[V1] [V2] applies from the next method call on, and nothing is replayed', async () => {
     await using system = await withProcesses([OldFlow]);
     const before = await system.openWorker();

@@ -3,7 +3,7 @@ import { Flow, gracefulComplete, Step, type StepContext } from '../../index';
 import { eventually } from '../support/eventually';
 import { eventKinds, eventsOf, stepStates } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
-import { type Processes, withProcesses } from '../support/processes';
+import { describeOnEveryStore, type Processes } from '../support/processes';
 import { describeOnEveryStack } from '../support/stacks';
 
 const gate = new Gate();
@@ -77,7 +77,7 @@ describeOnEveryStack('Heartbeats', (stack) => {
   });
 });
 
-describe('Workers that are lost', () => {
+describeOnEveryStore('Workers that are lost', (withProcesses) => {
   const running = async (system: Processes) => {
     const flowId = fresh('beat');
     await system.client.start(BeatFlow, flowId, 'gate');
