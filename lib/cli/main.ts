@@ -1,14 +1,18 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { examine } from './doctor';
+import { indexUsage, runIndexCommand } from './index-command';
 
-const usage = `holdfast doctor [--redis <url>] [--store <url>] [--namespace <name>]
+const usage = `${indexUsage}
+
+holdfast doctor [--redis <url>] [--store <url>] [--namespace <name>]
 
 Looks whether Redis and the store do what a cluster relies on: Redis' version and eviction policy, the clocks of the hosts,
 and that a second owner of a shard fences the first. Credentials of the store come from the environment. Ends with 1 when
 something cannot be relied on.`;
 
 async function main(args: string[]): Promise<number> {
+  if (args[0] === 'index') return runIndexCommand(args.slice(1));
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,

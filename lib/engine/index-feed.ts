@@ -65,6 +65,7 @@ export class IndexFeed {
   private cancelBlocked: Cancel | undefined;
   private failing: HoldfastError | undefined;
   private failures = 0;
+  private failuresInRow = 0;
   private isOver = false;
   private removing: string[] = [];
   private waiters: (() => boolean)[] = [];
@@ -123,10 +124,12 @@ export class IndexFeed {
       this.rebuild.begin(ask.feed);
     }
     const { last } = this.backlog;
+    const { failures } = this;
+    this.retryNow();
     this.wait(() => {
       const isDone = this.backlog.isTold(last) && !this.backlog.isUnread;
       if (isDone && (ask.kind === 'settle' || !this.rebuild.isUnderWay)) answer(this.state);
-      else if (ask.kind === 'settle' && this.failing) answer(this.failing);
+      else if (ask.kind === 'settle' && this.failing && this.failures > failures) answer(this.failing);
       else return false;
       return true;
     });
@@ -182,7 +185,7 @@ export class IndexFeed {
     this.isWorking = false;
     if (this.isOver) return;
     this.failing = undefined;
-    this.failures = 0;
+    this.failuresInRow = 0;
     this.answerWaiters();
     if (this.hasWork) this.wakeIn(pauseMs);
   }
@@ -198,9 +201,17 @@ export class IndexFeed {
       logger.warn('the index of a shard is fed by another engine or system', { shard, error });
       return this.end();
     }
-    if (this.failures++ === 0) logger.warn('the index takes nothing; it is tried again', { shard, error });
+    this.failures++;
+    if (this.failuresInRow++ === 0) logger.warn('the index takes nothing; it is tried again', { shard, error });
     this.answerWaiters();
-    this.wakeIn(Math.min(longestRetryMs, retryMs * 2 ** (this.failures - 1)));
+    this.wakeIn(Math.min(longestRetryMs, retryMs * 2 ** (this.failuresInRow - 1)));
+  }
+
+  /** Somebody waits for the index: it may be back. */
+  private retryNow(): void {
+    if (!this.failing || !this.cancelNext) return;
+    this.cancelNext();
+    this.cancelNext = undefined;
   }
 
   private wakeIn(ms: number): void {

@@ -18,6 +18,8 @@ export interface TestClusterOptions {
   readonly taskQueues?: NonNullable<EngineOptions['taskQueues']>;
   /** The store of engines, with the environment it needs [SlateDB in a folder]. */
   readonly store?: { readonly url: string; readonly environment: NodeJS.ProcessEnv };
+  /** Where engines and client search. */
+  readonly index?: string;
   /** A module that exports the `clusterFlows` of workers and client [./cluster-flows]. */
   readonly flows?: string;
   /** Where processes find Redis, if not at the server itself. */
@@ -54,8 +56,18 @@ export class TestCluster {
     return { redis, shards, ...(allowEviction !== undefined && { allowEviction }) };
   }
 
+  private get search() {
+    const { index } = this.options;
+    return index === undefined ? {} : { index };
+  }
+
   async openClient(): Promise<Client> {
-    this.opened ??= await openClient({ ...this.common, flows: flowsOf(this.options.flows), logger: silent });
+    this.opened ??= await openClient({
+      ...this.common,
+      ...this.search,
+      flows: flowsOf(this.options.flows),
+      logger: silent,
+    });
     return this.opened.client;
   }
 
@@ -63,7 +75,7 @@ export class TestCluster {
     const { lease = '1s', store, taskQueues = {} } = this.options;
     const url = store?.url ?? `file:${this.folder.path}/state`;
     return this.spawn(
-      { role: 'engine', options: { ...this.common, store: url, lease, taskQueues } },
+      { role: 'engine', options: { ...this.common, ...this.search, store: url, lease, taskQueues } },
       store?.environment,
     );
   }

@@ -77,7 +77,7 @@ export abstract class SearchClient {
    * Stops all open runs that fit and had started when it began; see `stop` and `list`. A run is stopped once however often
    * the batch is repeated with its id, and one that a new run has replaced is left alone. Never rejects for a single Flow.
    */
-  stopWhere(
+  async stopWhere(
     conditions: OpenConditions,
     how: StopHow,
     reason: string,
@@ -107,7 +107,7 @@ export abstract class SearchClient {
    * Publishes a message to all open runs of a Flow that fit and had started when it began; see `publish` and `list`. Each gets
    * it once however often the batch is repeated with its id. Never rejects for a single Flow.
    */
-  publishWhere<C extends ChannelClass>(
+  async publishWhere<C extends ChannelClass>(
     flow: FlowClass,
     conditions: Omit<OpenConditions, 'flow'>,
     channel: C,
@@ -117,9 +117,9 @@ export abstract class SearchClient {
     const compiled = this.requests.flow(flow);
     const { fingerprint: plan } = compiled.plan;
     const { key } = options;
-    return this.batch({ ...conditions, flow }, options, async ({ flowId, chainId }, messageId) => {
-      const message = { channel, value, messageId, ...(key !== undefined && { key }) };
-      const messages = this.requests.messages(compiled, [message]);
+    const [message] = this.requests.messages(compiled, [{ channel, value, ...(key !== undefined && { key }) }]);
+    return this.batch({ ...conditions, flow }, options, async ({ flowId, chainId }, id) => {
+      const messages = [{ ...message!, id: checkId(id, 'messageId') }];
       await this.requests.send(flowId, { kind: 'publish', plan, messages, chainId }, options);
       return true;
     });
