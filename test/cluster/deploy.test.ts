@@ -4,7 +4,7 @@ import { CountFlow, GrowFlow } from '../support/cluster-flows';
 import { eventually } from '../support/eventually';
 
 describe('Versions of workers over one cluster', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let cluster: TestCluster;
 
   beforeEach(async () => {

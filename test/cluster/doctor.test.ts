@@ -25,7 +25,7 @@ class CarelessStore extends MemoryStateStore {
 }
 
 describe('holdfast doctor', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
 
   it('[C56][W6] proves version, policy, clocks and fences', async () => {
     const server = await RedisServer.start();

@@ -75,7 +75,7 @@ class SlowlyClosed extends MemoryStateStore {
 }
 
 describe('Over Redis', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let server: RedisServer;
   let engine: ClusterEngine;
   let workers: ClusterWorker[];

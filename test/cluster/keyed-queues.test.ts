@@ -5,7 +5,7 @@ import { GrowHoldFlow, HoldFlow } from '../support/cluster-flows';
 import { eventually } from '../support/eventually';
 
 describe('Concurrency by key, over several engines', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let cluster: TestCluster;
   let client: Client;
   let worker: TestNode;

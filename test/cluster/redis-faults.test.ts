@@ -9,7 +9,7 @@ import { RedisProxy } from '../support/redis-proxy';
 import { freePort } from '../support/redis-server';
 
 describe('Redis loses what it holds', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let cluster: TestCluster;
   let nodes: TestNode[];
 
@@ -66,7 +66,7 @@ describe('Redis loses what it holds', function () {
 });
 
 describe('Redis refuses, or cannot be reached', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
 
   it('[C50] after every kind of error consumption and timers go on', async () => {
     let proxy!: RedisProxy;
@@ -91,7 +91,7 @@ describe('Redis refuses, or cannot be reached', function () {
       await client.start(RaceFlow, `${name}-during`, 500);
       fault();
       if (name === 'no FIN') {
-        await eventually(async () => assert.equal((await nodes[1]!.ask()).isHealthy, false), 15_000);
+        await eventually(async () => assert.equal((await nodes[1]!.ask()).isHealthy, false), 60_000);
         proxy.thaw();
       }
       await client.start(CountFlow, `${name}-after`, { left: 3, pauseMs: 0 });
@@ -100,7 +100,7 @@ describe('Redis refuses, or cannot be reached', function () {
     }
     await eventually(async () => {
       for (const node of nodes) assert.equal((await node.ask()).isHealthy, true);
-    }, 20_000);
+    }, 60_000);
     assert.deepEqual(
       nodes.flatMap(({ unhandled }) => unhandled),
       [],

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { RedisServer } from '../support/redis-server';
 
 describe('samples/cluster', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
 
   it('[P6] counts every parcel once, though an engine and a worker are killed', async () => {
     const server = await RedisServer.start();

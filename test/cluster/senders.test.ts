@@ -10,7 +10,7 @@ const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const deadline = '120s';
 
 describe(`Ten senders race over Redis, and engines are killed (ENGINE_KILLS=${kills} SEED=${seed})`, function () {
-  this.timeout(90_000 + kills * 30_000);
+  this.timeout(180_000 + kills * 30_000);
   const random = randomFrom(seed);
   let cluster: TestCluster;
 

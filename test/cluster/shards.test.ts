@@ -4,7 +4,7 @@ import { CollectFlow, CountFlow, Orders, PayFlow } from '../support/cluster-flow
 import { eventually } from '../support/eventually';
 
 describe('Engines and workers in processes of their own', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let cluster: TestCluster;
 
   beforeEach(async () => {

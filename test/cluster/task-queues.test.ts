@@ -6,7 +6,7 @@ import { type Job, JobsFlow, jobs } from '../support/queue-flows';
 import { RedisServer } from '../support/redis-server';
 
 describe('Task queues with a policy, by BullMQ', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   let server: RedisServer;
   let closing: (() => unknown)[] = [];
   let round = 0;
