@@ -64,6 +64,7 @@ export {
   type HistoryEvent,
   initially,
   type ListOptions,
+  type Moment,
   not,
   type OpenConditions,
   type OutgoingMessage,
@@ -74,6 +75,7 @@ export {
   type ScheduleTiming,
   type StartOptions,
   type TimeRange,
+  type TimeTravelOptions,
 } from './lib/client';
 export { CompileError, check, compile, type Finding, formatFindings } from './lib/compiler';
 export { Holdfast, type HoldfastOptions } from './lib/embedded';

@@ -25,6 +25,7 @@ import { Schedules } from './schedules';
 import { SearchClient } from './search/search-client';
 import type { CallOptions, RequestOptions } from './settings';
 import { type ConfigOptions, lowerConfig, type StartArguments, type StartOptions } from './start-options';
+import { type Moment, type TimeTravelOptions, timeTravel } from './time-travel';
 import { type AttributeCondition, waitForAttribute, waitForOutcome, waitForStepEnd } from './waits';
 
 /**
@@ -257,6 +258,17 @@ export class Client extends SearchClient {
     options: RunOptions & { readonly key?: string } = {},
   ): Promise<AttributeValue<A>> {
     return waitForAttribute(this.requests, this.requests.flow(flow), flowId, attribute, condition, options);
+  }
+
+  /**
+   * Goes back in time: a new run of the flowId begins from the state of that moment, and an open one is terminated in the same
+   * write; the histories of both stay, and `result` follows to the new one. Calls that were with a worker are made anew, with
+   * other idempotency keys; timers keep their deadlines; SubFlows that are still there are attached again. Messages and RPCs
+   * that clients have sent since are applied again, unless `reapply` is false. A repeat with the same `requestId` gives the
+   * first answer (K4). Throws `HISTORY_GONE`, `STEP_NOT_FOUND`, `FLOW_NOT_FOUND`, `FLOW_NOT_ACTIVE`, `INVALID_ARGUMENT`.
+   */
+  async timeTravel(flowId: string, to: Moment, options: TimeTravelOptions = {}): Promise<Started> {
+    return timeTravel(this.requests, flowId, to, options);
   }
 
   private outcome(flow: FlowClass, flowId: string, options: RunOptions): Promise<Outcome> {

@@ -11,4 +11,5 @@ export type { FlowConditions, FlowQuery, FlowStatus, TimeRange } from './search/
 export type { BatchOptions, BatchReport, ListOptions, OpenConditions } from './search/search-client';
 export type { CallOptions, RequestOptions } from './settings';
 export type { StartArguments, StartOptions } from './start-options';
+export type { Moment, TimeTravelOptions } from './time-travel';
 export type { AttributeCondition } from './waits';

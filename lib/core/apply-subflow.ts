@@ -12,7 +12,8 @@ export function applySubFlow(run: RunState, event: SubFlowEvent): void {
     case 'ChildStarted': {
       const { key, runId, attached } = event;
       run.dropKept(run.children.get(key)!.input);
-      return change(run, key, { state: 'started', input: null, runId, attached });
+      const { again: _, ...child } = run.children.get(key)!;
+      return run.children.set({ ...child, state: 'started', input: null, runId, attached });
     }
     case 'ChildClosed': {
       const { key, outcome } = event;

@@ -44,7 +44,11 @@ export function apply(run: RunState, event: Event): void {
   switch (event.kind) {
     case 'FlowStarted':
     case 'RunContinued':
+    case 'TimeTravelled':
       throw new TypeError(`${event.kind} begins a run and is not applied to one`);
+    case 'RunReplaced':
+      run.head = { ...run.head, nextRunId: event.nextRunId };
+      return;
     case 'HistoryRolled':
       run.head = { ...run.head, rolledTo: run.head.events };
       return;
@@ -171,7 +175,7 @@ export function apply(run: RunState, event: Event): void {
         nextRunId: event.nextRunId ?? null,
         // The next run of a chain has them.
         closing: null,
-        closeChecks: event.nextRunId === undefined ? [] : run.head.closeChecks,
+        closeChecks: event.status === 'continuedAsNew' ? run.head.closeChecks : [],
       };
       run.due.set(deadlineKey, null);
   }

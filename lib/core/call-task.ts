@@ -1,4 +1,5 @@
 import type { FlowPlan } from '../plan';
+import { firstChainOf } from './child';
 import { pendingOf } from './claim';
 import type { CallTask } from './effect';
 import { limits } from './limits';
@@ -14,6 +15,7 @@ export function callTaskOf(run: RunState, plan: FlowPlan, open: OpenCall, names:
     runId: run.head.runId,
     flow: run.head.flow,
     chainId: run.head.chainId,
+    originId: firstChainOf(run.head),
     rpc: open.rpc,
     kind: open.kind,
     requestId: open.requestId,

@@ -148,7 +148,8 @@ function checkRpc(turn: Turn, open: OpenCall, outcome: CallAnswered): void {
 function apply(turn: Turn, open: OpenCall, outcome: CallAnswered): void {
   const { rpc, requestId, args, digest } = open;
   const { answer, staged, deleted, cancels, movements } = outcome;
-  turn.emit({ kind: 'RpcCompleted', rpc, requestId, args, answer, staged, deleted });
+  const what = { rpc, requestId, args, answer, staged, deleted, ...(cancels.length > 0 && { cancels }) };
+  turn.emit({ kind: 'RpcCompleted', ...what });
   turn.flow.remember(requestId, digest, answer, turn.now);
   if (turn.run.isTaking) requestChildren(turn, staged.children, null);
   for (const execution of [...turn.run.executions.values()]) {

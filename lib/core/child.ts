@@ -28,6 +28,8 @@ export interface ChildRow extends Row {
   readonly runId: string | null;
   /** It was there before: the parent only waits for it (U3). */
   readonly attached: boolean;
+  /** It ran when the state was taken that a time travel went back to (K4). */
+  readonly again?: true;
   /** How it is to be stopped, as soon as its start is confirmed. */
   readonly stop: Exclude<ParentClose, 'abandon'> | null;
   readonly outcome: ChildOutcome | null;
@@ -60,6 +62,8 @@ export interface ParentLink {
   readonly chainId: string;
   readonly key: string;
   readonly told: boolean;
+  /** The run was there before the parent asked for it. */
+  readonly attached?: true;
 }
 
 /** What a closed parent still owes its children: a start that is not confirmed, or a stop (U3). Kept with the flowId. */
@@ -70,4 +74,15 @@ export interface Obligation extends Row {
   readonly start: (Omit<ChildRequest, 'parentClose' | 'key'> & { readonly terms?: StartTerms }) | null;
   readonly runId: string | null;
   readonly stop: Exclude<ParentClose, 'abandon'> | null;
+}
+
+/** The chain from which the ids of SubFlows are made: the same over time travels. */
+export function firstChainOf({
+  lines,
+  chainId,
+}: {
+  readonly lines?: readonly string[];
+  readonly chainId: string;
+}): string {
+  return lines?.[0] ?? chainId;
 }

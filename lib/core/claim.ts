@@ -1,4 +1,5 @@
 import type { FlowPlan } from '../plan';
+import { firstChainOf } from './child';
 import type { ClaimCommand } from './command';
 import type { PendingMessages, Task } from './effect';
 import type { Execution, LockClaim } from './execution';
@@ -83,6 +84,7 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution, name
     flowId: run.head.flowId,
     runId: run.head.runId,
     chainId: run.head.chainId,
+    originId: firstChainOf(run.head),
     flow: run.head.flow,
     execution: execution.id,
     step: execution.step,

@@ -5,6 +5,7 @@ import type { AttributeWrite, DecisionKind, Staged } from './event';
 import type { FlowMessage } from './flow-message';
 import type { Address, Payload } from './payload';
 import type { ChangeScheduleCommand, RegisterScheduleCommand } from './schedule-command';
+import type { TimeTravelCommand } from './travel-command';
 
 /** What is asked of one flowId. Every command that may arrive twice carries an id by which the repeat is known (I1). */
 export type Command =
@@ -15,6 +16,7 @@ export type Command =
   | UpdateConfigCommand
   | RegisterScheduleCommand
   | ChangeScheduleCommand
+  | TimeTravelCommand
   | ClaimCommand
   | ResultCommand
   | DueCommand

@@ -1,4 +1,4 @@
-import type { RunContinued } from './event';
+import type { RunContinued } from './chain-event';
 import { LockTable } from './lock-table';
 import { nameOf } from './payload';
 import { emptyTables, RunState } from './run-state';

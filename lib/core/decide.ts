@@ -16,6 +16,7 @@ import { settle } from './settle';
 import { start } from './start';
 import { storedCommand } from './stored-command';
 import { childClosed, childStart, childStarted, childStop, childTold } from './subflow';
+import { timeTravel } from './time-travel';
 import { type PlanWith, Turn } from './turn';
 
 /** Commands that begin a run where none is open. */
@@ -67,6 +68,8 @@ function act(turn: Turn, command: Command): void {
       return registerSchedule(turn, command);
     case 'changeSchedule':
       return changeSchedule(turn, command);
+    case 'timeTravel':
+      return timeTravel(turn, command);
     case 'claim':
       return claim(turn, command);
     case 'result':

@@ -72,6 +72,8 @@ export interface Task {
   readonly runId: string;
   /** First run of the chain. */
   readonly chainId: string;
+  /** The same over time travels too: ids of SubFlows are made from it. */
+  readonly originId: string;
   readonly flow: string;
   readonly execution: string;
   readonly step: string;
@@ -149,6 +151,8 @@ export interface CallTask {
   readonly flow: string;
   /** First run of the chain. */
   readonly chainId: string;
+  /** The same over time travels too: ids of SubFlows are made from it. */
+  readonly originId: string;
   readonly rpc: string;
   readonly kind: 'rpc' | 'query';
   readonly requestId: string;

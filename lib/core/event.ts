@@ -1,5 +1,6 @@
 import type { Durability, FlowConfig, MethodName, StepOverrides } from '../plan';
 import type { Failure } from '../values';
+import type { ChainEvent } from './chain-event';
 import type { ChildRequest, ParentLink } from './child';
 import type { ConditionSpec, LockClaim, Progress, RecoveryRecord, ScheduledBy } from './execution';
 import type { Names } from './names';
@@ -31,7 +32,7 @@ export type EventBody =
   | RpcCompleted
   | SubFlowEvent
   | CloseChecked
-  | RunContinued
+  | ChainEvent
   | HistoryRolled
   | FlowClosing
   | FlowClosed;
@@ -234,6 +235,8 @@ export interface MessagePublished {
   readonly address: Address;
   readonly messageId: string;
   readonly value: Payload;
+  /** After a time travel (K4). */
+  readonly again?: true;
 }
 
 export interface TimerSkipped {
@@ -252,6 +255,10 @@ export interface RpcCompleted {
   readonly staged: Staged;
   /** Unread messages it deleted, by id (C4). */
   readonly deleted: readonly string[];
+  /** Steps whose executions it cancelled; absent for none. */
+  readonly cancels?: readonly string[];
+  /** After a time travel (K4). */
+  readonly again?: true;
 }
 
 /** The oldest `completeIfEmpty` was tested: with `empty` the Flow closes, else its branch goes on (D5). */
@@ -266,15 +273,6 @@ export interface FlowClosing {
   readonly status: ClosedStatus;
   readonly failKind: FailKind | null;
   readonly failure: Failure | null;
-}
-
-/** The next run of a chain begins with all that was open in the one before (N2). */
-export interface RunContinued {
-  readonly kind: 'RunContinued';
-  readonly runId: string;
-  readonly previousRunId: string;
-  /** Names of the Attributes that go along; null: all. */
-  readonly keep: readonly string[] | null;
 }
 
 /** Older events than these are let go after the retention (N3). */

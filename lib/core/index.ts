@@ -1,5 +1,6 @@
 export * from './apply';
 export { calendarOf, type Timing } from './calendar';
+export type { TimeTravelled } from './chain-event';
 export * from './child';
 export { taskOf } from './claim';
 export * from './command';
@@ -25,3 +26,5 @@ export * from './schedule-command';
 export * from './schedule-state';
 export type { Started } from './start';
 export { type Row, Table } from './table';
+export { isOfClients } from './time-travel';
+export * from './travel-command';

@@ -28,13 +28,13 @@ export function outboxOf(flow: FlowState): Tell[] {
 
 /** What is to be told to a child of an open run, if anything. */
 export function tellChild(run: RunState, child: ChildRow): Tell | undefined {
-  const { flowId, chainId } = run.head;
+  const { flowId, chainId, lines } = run.head;
   if (child.state === 'starting') {
     const input = child.input === null ? null : run.payloadOf(child.input);
     return {
       key: `start ${chainId} ${child.key}`,
       flowId: child.flowId,
-      command: startOf(flowId, chainId, child.key, { ...child, input }),
+      command: startOf(flowId, chainId, child.key, { ...child, input, lines }),
     };
   }
   if (child.state === 'started' && child.stop) {
@@ -49,7 +49,7 @@ export function tellChild(run: RunState, child: ChildRow): Tell | undefined {
 
 /** What a closed run has to tell the parents that have not saved it yet (U1, U5). */
 export function tellParents(run: RunState): Tell[] {
-  if (run.isOpen || run.head.status === 'continuedAsNew') return [];
+  if (run.isOpen || run.head.nextRunId !== null) return [];
   return run.head.parents
     .filter(({ told }) => !told)
     .map(({ flowId, chainId, key }) => ({
@@ -97,10 +97,14 @@ function startOf(
     input,
     reuse,
     terms,
-  }: Pick<ChildRow, 'flow' | 'plan' | 'newRunId' | 'reuse'> & Pick<ChildStartCommand, 'input' | 'terms'>,
+    again,
+    lines,
+  }: Pick<ChildRow, 'flow' | 'plan' | 'newRunId' | 'reuse' | 'again'> &
+    Pick<ChildStartCommand, 'input' | 'terms' | 'lines'>,
 ): ChildStartCommand {
   const parent = { flowId: parentFlowId, chainId, key };
-  return { kind: 'childStart', parent, flow, plan, newRunId, input, reuse, ...(terms && { terms }) };
+  const known = { ...(terms && { terms }), ...(again && { again }), ...(lines && { lines }) };
+  return { kind: 'childStart', parent, flow, plan, newRunId, input, reuse, ...known };
 }
 
 function stopOf(

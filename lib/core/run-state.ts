@@ -4,7 +4,7 @@ import { type AttributeRow, AttributeValues } from './attribute-values';
 import type { ChildRow, ParentLink } from './child';
 import { Children } from './children';
 import { DueQueue } from './due-queue';
-import type { CloseCheck, ClosedStatus, FailKind } from './event';
+import type { CloseCheck, ClosedStatus, FailKind, FlowClosing } from './event';
 import type { Execution, Kept } from './execution';
 import { dueOf, issueOf } from './execution-times';
 import { LockTable } from './lock-table';
@@ -53,15 +53,13 @@ export interface RunHead {
   readonly closing: Closing | null;
   /** Of what was renamed in the code (V3); absent: nothing. */
   readonly names?: Names;
+  /** Chains that this one took the place of by time travel, the oldest first (K4). */
+  readonly lines?: readonly string[];
   /** Flows whose SubFlow this run is. */
   readonly parents: readonly ParentLink[];
 }
 
-export interface Closing {
-  readonly status: ClosedStatus;
-  readonly failKind: FailKind | null;
-  readonly failure: Failure | null;
-}
+export type Closing = Omit<FlowClosing, 'kind'>;
 
 export interface OutputRow extends Row {
   readonly execution: string;
@@ -190,7 +188,7 @@ export class RunState {
   /** Whether other flows still have to be told something, so that the run must be in memory. */
   get isOwing(): boolean {
     if (this.isOpen) return this.children.owing.size > 0;
-    return this.head.status !== 'continuedAsNew' && this.head.parents.some(({ told }) => !told);
+    return this.head.nextRunId === null && this.head.parents.some(({ told }) => !told);
   }
 
   /** Has the run looked at when its deadline comes (F7). */

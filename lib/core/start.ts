@@ -46,7 +46,7 @@ export function beginRun(turn: Turn, command: StartCommand): void {
       message: `A new start of ${previous.head.flowId} replaced this run.`,
     });
   }
-  if (previous) refuseCalls(turn, previous);
+  if (previous) refuseCalls(turn, previous, 'A new run');
   const timeoutMs = command.timeoutMs === undefined ? plan.timeoutMs : command.timeoutMs;
   turn.emit({
     kind: 'FlowStarted',
@@ -67,10 +67,13 @@ export function beginRun(turn: Turn, command: StartCommand): void {
   }
 }
 
-/** Who waits for a call of a run that another one replaces is told so. */
-function refuseCalls(turn: Turn, { calls, head }: RunState): void {
-  for (const { requestId, rpc } of calls.values()) {
-    const message = `A new run of ${JSON.stringify(head.flowId)} began before ${rpc} was answered.`;
+/** Who waits for a call of a run that another one replaces is told so, and its handler that nobody waits for it (O2). */
+export function refuseCalls(turn: Turn, { calls, head }: RunState, what: string): void {
+  for (const { requestId, rpc, state, worker, token } of calls.values()) {
+    if (state === 'started') {
+      turn.effects.push({ kind: 'abort', worker: worker!, token: token!, reason: 'another run began' });
+    }
+    const message = `${what} of ${JSON.stringify(head.flowId)} began before ${rpc} was answered.`;
     const error = new HoldfastError('FLOW_NOT_ACTIVE', message, { where: head.flowId });
     turn.effects.push({ kind: 'callAnswer', requestId, error });
   }

@@ -78,12 +78,25 @@ type ChildAnswer =
 function begin(turn: Turn, command: ChildStartCommand): ChildAnswer {
   const { parent, plan, newRunId, input, reuse, terms } = command;
   const existing = turn.flow.run;
+  const mine = existing?.head.parents.find(
+    ({ flowId, chainId, key }) =>
+      flowId === parent.flowId && key === parent.key && command.lines?.includes(chainId) === true,
+  );
+  if (mine && (existing!.isOpen || command.again)) {
+    // As it was to this parent before it went back in time (K4).
+    turn.emit({ kind: 'ParentAttached', parent: { ...mine, ...parent, told: false } });
+    return { runId: existing!.head.runId, attached: mine.attached ?? false };
+  }
   const attach =
     existing &&
+    !command.again &&
     (reuse === 'attach' || (reuse === 'restartIfFailed' && !existing.isOpen && existing.head.status === 'completed'));
   if (attach) {
-    turn.emit({ kind: 'ParentAttached', parent: { ...parent, told: false } });
+    turn.emit({ kind: 'ParentAttached', parent: { ...parent, told: false, attached: true } });
     return { runId: existing.head.runId, attached: true };
+  }
+  if (command.again) {
+    return { refused: { name: 'SubFlowGone', message: `The SubFlow ${turn.flow.head.flowId} is not kept any more.` } };
   }
   const start = {
     kind: 'start',
@@ -119,7 +132,8 @@ const reuseOf = {
 /** In the child's shard: the parent closes, or its wait has ended (U3). */
 export function childStop(turn: Turn, { parent, runId, how }: ChildStopCommand): void {
   const { run } = turn.flow;
-  if (run?.isOpen && (run.head.runId === runId || run.head.chainId === runId)) {
+  const isIt = run && (run.head.runId === runId || run.head.chainId === runId || run.head.lines?.includes(runId));
+  if (run?.isOpen && isIt) {
     const schedule = scheduleIdOf(parent.flowId);
     const who = schedule === undefined ? `The parent ${parent.flowId}` : `A later firing of the schedule ${schedule}`;
     const failure = { name: 'Stopped', message: `${who} stopped it.` };

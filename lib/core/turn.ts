@@ -1,5 +1,6 @@
 import type { FlowPlan } from '../plan';
 import { apply, begin } from './apply';
+import type { TimeTravelled } from './chain-event';
 import { continueRun } from './continue';
 import type { Effect } from './effect';
 import type { Event, EventBody } from './event';
@@ -8,6 +9,7 @@ import { type Names, namesFor, storedPlan } from './names';
 import { type Tell, tellObligation, tellParents } from './outbox';
 import type { Address } from './payload';
 import type { RunState } from './run-state';
+import { travelledRun } from './travelled-run';
 
 /** Another plan of the run's Flow that has a Step. */
 export type PlanWith = (step: string) => FlowPlan | undefined;
@@ -82,6 +84,13 @@ export class Turn {
     if (names && run?.isOpen && this.events.length > 0 && run.head.names !== names) {
       this.emit({ kind: 'NamesLearned', names });
     }
+  }
+
+  /** Begins a run from the state of a moment that is past (K4). */
+  beginFrom(source: RunState, body: TimeTravelled): void {
+    const event = { at: this.now, ...body };
+    this.events.push(event);
+    this.flow.setRun(travelledRun(source, event));
   }
 
   /** Sends a message to another flow once this turn is saved. */

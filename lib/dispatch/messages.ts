@@ -14,6 +14,7 @@ import type {
   StartCommand,
   StopCommand,
   Task,
+  TimeTravelRequest,
   UpdateConfigCommand,
 } from '../core';
 import type { ErrorCode } from '../errors';
@@ -51,7 +52,8 @@ export type ClientCommand =
   | SkipTimerCommand
   | UpdateConfigCommand
   | RegisterScheduleCommand
-  | ChangeScheduleCommand;
+  | ChangeScheduleCommand
+  | TimeTravelRequest;
 
 /** A client's command; answered after all it saw is durable (P4). */
 export interface Request {

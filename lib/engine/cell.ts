@@ -17,6 +17,8 @@ export class Cell {
   private savedFiring: string | undefined;
   private savedSchedule = false;
   private current: RunRecord | undefined;
+  /** Told of events by who reads the history meanwhile; keeps the flow in memory. */
+  readonly taps = new Set<(event: Event) => void>();
   /** Runs that a new one replaced in this very write. */
   private replaced: RunRecord[] = [];
 
@@ -51,10 +53,12 @@ export class Cell {
 
   addEvents(events: readonly Event[]): void {
     for (const event of events) {
-      if (event.kind === 'FlowStarted' || event.kind === 'RunContinued') {
+      if (event.kind === 'FlowStarted' || event.kind === 'RunContinued' || event.kind === 'TimeTravelled') {
         if (this.current?.isDirty) this.replaced.push(this.current);
         this.current = new RunRecord(this.flow.run!);
+        if (event.kind !== 'FlowStarted') this.current.copyBeginning(event.at);
       }
+      for (const tap of this.taps) tap(event);
       this.current!.addEvent(event);
     }
   }

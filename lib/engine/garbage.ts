@@ -73,8 +73,8 @@ export class Garbage {
       const rest = keysPerBatch - removed.length;
       const ranges =
         record.upTo === null
-          ? [keys.historyOf(record.runId), keys.runRows(record.runId)]
-          : [keys.historyUpTo(record.runId, record.upTo)];
+          ? [keys.historyOf(record.runId), keys.runRows(record.runId), keys.copiesOf(record.runId)]
+          : [keys.historyUpTo(record.runId, record.upTo), keys.copiesBefore(record.runId, record.upTo)];
       const found: string[] = [];
       for (const range of ranges) {
         for await (const [each] of this.store.scan({ ...range, limit: rest - found.length + 1 })) found.push(each);

@@ -23,7 +23,7 @@ export function isShown(events: readonly Event[], plan: FlowPlan): boolean {
   });
 }
 
-const beginnings: ReadonlySet<string> = new Set(['FlowStarted', 'RunContinued']);
+const beginnings: ReadonlySet<string> = new Set(['FlowStarted', 'RunContinued', 'TimeTravelled']);
 
 /** @param plan in the words of the run; the index knows Attributes by their present names. */
 export function captureRun(run: RunState, plan: FlowPlan): CapturedRun {

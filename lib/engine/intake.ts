@@ -21,6 +21,7 @@ import type { Plans } from './plans';
 import type { Reads } from './reads';
 import type { ShardOwnerParts } from './shard-owner';
 import type { Tasks } from './tasks';
+import type { Travels } from './travels';
 import type { WritePipeline } from './write-pipeline';
 
 export interface IntakeParts {
@@ -33,6 +34,7 @@ export interface IntakeParts {
   readonly tasks: Tasks;
   readonly calls: Calls;
   readonly reads: Reads;
+  readonly travels: Travels;
   readonly blocked: Pick<Blocked, 'get' | 'has'>;
   run(flowId: string, command: Command, onAnswer?: (answer: unknown) => void): void;
   readonly index: IndexFeed | undefined;
@@ -140,14 +142,19 @@ export class Intake {
       const error = new HoldfastError('OVERLOADED', `The engine has ${this.backlog} unanswered requests.`);
       return this.parts.answer(request, error);
     }
-    this.parts.run(request.flowId, request.command, (answer) => {
+    const { flowId, command } = request;
+    const onAnswer = (answer: unknown) => {
       this.backlog++;
       this.parts.pipeline.whenDurable(this.parts.cells.get(request.flowId)?.changedIn ?? 0, () => {
         this.backlog--;
         this.parts.answer(request, answer);
       });
       this.parts.pipeline.hurry();
-    });
+    };
+    if (command.kind !== 'timeTravel') return this.parts.run(flowId, command, onAnswer);
+    const blocked = this.parts.blocked.get(flowId);
+    if (blocked) return onAnswer(blocked);
+    this.parts.travels.take(flowId, command, onAnswer);
   }
 
   private takeResult({ flowId, command, offer }: Result): void {

@@ -39,7 +39,7 @@ export class Plans {
 
   /** The plan that a command names, or for one without, the plan that decided last. */
   for(command: Command, run: RunState | undefined): FlowPlan {
-    if ('plan' in command) return this.get(command.plan);
+    if ('plan' in command && command.plan !== undefined) return this.get(command.plan);
     return run ? this.get(run.head.plan) : noPlan;
   }
 

@@ -2,10 +2,9 @@ import type { Event, RunState } from '../core';
 import type { Read } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
-import { keys } from '../store/keys';
-import { decodeRecord } from '../values';
 import { describeRun } from './describe-run';
 import { attributeSeen, attributesOf, hasEnded, outcomeOf } from './description';
+import { storedEvents } from './stored-events';
 
 /** A read that cannot be answered yet: the run is open, or the execution has not ended. */
 export const notYet = Symbol('not yet');
@@ -63,16 +62,9 @@ export async function readHistory(
 ): Promise<{ runId: string; events: [number: number, event: Event][]; more: boolean }> {
   const { runId, base } = run.head;
   const events: [number, Event][] = [];
-  for await (const [key, bytes] of store.scan(keys.historyOf(runId))) {
-    const first = Number(key.slice(key.lastIndexOf('/') + 1));
-    const chunk = decodeRecord(bytes) as Event[];
-    if (first - base + chunk.length <= from) continue;
-    for (const [i, event] of chunk.entries()) {
-      const number = first - base + i;
-      if (number < from) continue;
-      if (events.length === limit) return { runId, events, more: true };
-      events.push([number, event]);
-    }
+  for await (const [number, event] of storedEvents(store, runId, base + from)) {
+    if (events.length === limit) return { runId, events, more: true };
+    events.push([number - base, event]);
   }
   return { runId, events, more: false };
 }

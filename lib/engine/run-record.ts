@@ -3,11 +3,12 @@ import type { ShardStore, WriteBatch } from '../ports';
 import { Document } from '../store/document';
 import { keys } from '../store/keys';
 import { encodeRecord } from '../values';
+import { StateCopies } from './state-copies';
 
 type Batch = Map<string, Uint8Array | undefined> & WriteBatch;
 
-/** A run's head as it is stored: with the key of its wake, which is not to be found out from the rest. */
-type StoredHead = RunHead & { readonly wake: string | null };
+/** A run's head as it is stored: with the key of its wake and the place of its last copy, which the rest does not tell. */
+type StoredHead = RunHead & { readonly wake: string | null; readonly copiedAt?: number };
 
 /** History records hold at most this much, or one event. */
 const chunkBytes = 1024 * 1024;
@@ -19,11 +20,15 @@ export class RunRecord {
   /** Of events saved by this owner since the last roll. */
   private historyBytes = 0;
   private isStored = false;
+  private readonly copies: StateCopies;
 
   constructor(
     readonly run: RunState,
     private readonly document = documentOf(run.head.runId, run.tables),
-  ) {}
+    copiedAt = run.head.base,
+  ) {
+    this.copies = new StateCopies(run, copiedAt);
+  }
 
   /** A stored run, open or closed; undefined where there is none. */
   static async load(store: ShardStore, runId: string): Promise<RunRecord | undefined> {
@@ -31,11 +36,16 @@ export class RunRecord {
     const document = documentOf(runId, tables);
     const stored = await document.load(store);
     if (!stored) return undefined;
-    const { wake, ...head } = stored;
-    const record = new RunRecord(new RunState(head, tables), document);
+    const { wake, copiedAt, ...head } = stored;
+    const record = new RunRecord(new RunState(head, tables), document, copiedAt);
     record.savedWake = wake ?? undefined;
     record.isStored = true;
     return record;
+  }
+
+  /** Of a stored run, the head alone. */
+  static async loadHead(store: ShardStore, runId: string): Promise<RunHead | undefined> {
+    return documentOf(runId, emptyTables()).loadHead(store);
   }
 
   addEvent(event: Event): void {
@@ -73,13 +83,22 @@ export class RunRecord {
     return isOpen && (head.events - head.rolledTo >= historyLimitEvents || this.historyBytes >= historyLimitBytes);
   }
 
+  /** The run goes on from the state of another, whose history may be gone before its own. */
+  copyBeginning(at: number): void {
+    this.copies.copyBeginning(at);
+  }
+
   save(batch: Batch): void {
     if (!this.isDirty) return;
     this.isStored = true;
-    this.saveGarbage(batch);
-    this.saveHistory(batch);
+    const events = this.unsaved;
+    const bytes = this.saveHistory(batch);
     const wake = this.wakeKey();
-    this.document.save({ ...this.run.head, wake: wake ?? null }, batch);
+    // What a copy holds must be saved before: its rows are counted then.
+    this.document.saveRows(batch);
+    this.copies.save(batch, events, bytes, this.document.rowBytes);
+    this.saveGarbage(batch, events);
+    this.document.saveHead({ ...this.run.head, wake: wake ?? null, copiedAt: this.copies.copiedAt }, batch);
     if (wake === this.savedWake) return;
     if (this.savedWake !== undefined) batch.set(this.savedWake, undefined);
     if (wake !== undefined) batch.set(wake, encodeRecord(this.run.head.flowId));
@@ -92,19 +111,23 @@ export class RunRecord {
   }
 
   /** Notes what can be removed once the retention is over. */
-  private saveGarbage(batch: Batch): void {
-    const { flowId, runId, events, config } = this.run.head;
-    const first = events - this.unsaved.length + 1;
-    for (const [i, { kind, at }] of this.unsaved.entries()) {
+  private saveGarbage(batch: Batch, events: readonly Event[]): void {
+    const { flowId, runId, events: last, config, base } = this.run.head;
+    const { copiedAt } = this.copies;
+    const first = last - events.length + 1;
+    for (const [i, { kind, at }] of events.entries()) {
       if (kind !== 'FlowClosed' && kind !== 'HistoryRolled') continue;
-      // A roll lets go of what was before it; itself it begins the rest.
-      const upTo = kind === 'FlowClosed' ? null : first + i - 1;
+      // A roll lets go of what was before it, as far as a copy of the state was made since; itself it begins the rest.
+      const upTo = kind === 'FlowClosed' ? null : Math.min(first + i - 1, copiedAt);
+      if (upTo !== null && upTo <= base) continue;
       batch.set(keys.garbage(at + config.retentionMs, runId, upTo), encodeRecord({ flowId, runId, upTo }));
     }
   }
 
-  private saveHistory(batch: Batch): void {
+  /** Gives the bytes of history it has put into the batch. */
+  private saveHistory(batch: Batch): number {
     const { runId, events } = this.run.head;
+    let written = 0;
     const chunk = (first: number, part: readonly Event[]) => {
       const bytes = encodeRecord(part);
       if (bytes.length > chunkBytes && part.length > 1) {
@@ -113,7 +136,7 @@ export class RunRecord {
         chunk(first + half, part.slice(half));
         return;
       }
-      this.historyBytes += bytes.length;
+      written += bytes.length;
       batch.set(keys.history(runId, first), bytes);
     };
     // A roll begins a chunk, so that what was before it can be removed without it.
@@ -121,6 +144,8 @@ export class RunRecord {
     const first = events - this.unsaved.length + 1;
     for (const [n, start] of starts.entries()) chunk(first + start, this.unsaved.slice(start, starts[n + 1]));
     this.unsaved = [];
+    this.historyBytes += written;
+    return written;
   }
 }
 

@@ -22,13 +22,14 @@ import type { ShardOwnerParts } from './shard-owner';
 import { blockedFlows } from './shown-blocked';
 import { Tasks } from './tasks';
 import { Tells } from './tells';
+import { Travels } from './travels';
 import { Wakes } from './wakes';
 import type { Watchers } from './watchers';
 import { WritePipeline } from './write-pipeline';
 
 const messagesPerTurn = 1_000;
 
-type OwnCommand = readonly [flowId: string, command: Command];
+type OwnCommand = readonly [flowId: string, command: Command, onAnswer?: (answer: unknown) => void];
 
 /** What a session shares with the owner that opened it. */
 export interface SessionHooks {
@@ -119,7 +120,8 @@ export class ShardSession {
       answer,
     });
     const { tasks, calls, reads } = this;
-    this.intake = new Intake({ ...shared, tasks, calls, reads, blocked, answer, index: this.index });
+    const travels = new Travels({ ...shared, store });
+    this.intake = new Intake({ ...shared, tasks, calls, reads, travels, blocked, answer, index: this.index });
   }
 
   /** Reads what an owner needs to go on: the clock, the plans, and every run with something outstanding. */
@@ -151,7 +153,7 @@ export class ShardSession {
     if (messages.length > 0) {
       this.pipeline.whenDurable(this.pipeline.gathering, () => this.outlet.trim(this.inbox, messages.length));
     }
-    for (const [flowId, command] of own) if (this.cells.get(flowId)) this.run(flowId, command);
+    for (const [flowId, command, onAnswer] of own) if (this.cells.get(flowId)) this.run(flowId, command, onAnswer);
     this.calls.give();
     this.tasks.give();
     this.pipeline.go();
@@ -283,7 +285,7 @@ export class ShardSession {
   private mayGo(cell: Cell): boolean {
     const { flowId } = cell.flow.head;
     // Open calls are in memory only.
-    if (cell.flow.pending || (cell.flow.run?.calls.size ?? 0) > 0) return false;
+    if (cell.flow.pending || cell.taps.size > 0 || (cell.flow.run?.calls.size ?? 0) > 0) return false;
     if (this.watchers.has(flowId) || this.tasks.holds(flowId)) return false;
     return cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable;
   }

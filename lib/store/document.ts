@@ -34,8 +34,10 @@ export interface DocumentKeys {
  */
 export class Document<H> {
   private readonly inline = new Map<string, Map<string, Uint8Array>>();
-  private readonly apart = new Map<string, Set<string>>();
+  /** Keys of rows that are records of their own, with their bytes. */
+  private readonly apart = new Map<string, Map<string, number>>();
   private readonly bytes = new Map<string, number>();
+  private apartBytes = 0;
 
   constructor(
     private readonly keys: DocumentKeys,
@@ -43,22 +45,38 @@ export class Document<H> {
   ) {
     for (const table of Object.keys(tables)) {
       this.inline.set(table, new Map());
-      this.apart.set(table, new Set());
+      this.apart.set(table, new Map());
     }
   }
 
   /** Puts what was touched since the last save, and the head, into a batch. */
   save(head: H, batch: Map<string, Uint8Array | undefined>): void {
+    this.saveRows(batch);
+    this.saveHead(head, batch);
+  }
+
+  /** Puts the rows that were touched into a batch; the head must follow in the same. */
+  saveRows(batch: Map<string, Uint8Array | undefined>): void {
     for (const [name, table] of Object.entries(this.tables)) {
       for (const key of table.takeDirty()) this.saveRow(name, key, table.get(key), batch);
     }
+  }
+
+  saveHead(head: H, batch: Map<string, Uint8Array | undefined>): void {
     batch.set(this.keys.head, encodeRecord(this.headRecord(head)));
   }
 
   /** Removes everything there is of the document. */
   remove(batch: Map<string, Uint8Array | undefined>): void {
-    for (const [table, keys] of this.apart) for (const key of keys) batch.set(this.keys.row(table, key), undefined);
+    for (const [table, keys] of this.apart)
+      for (const key of keys.keys()) batch.set(this.keys.row(table, key), undefined);
     batch.set(this.keys.head, undefined);
+  }
+
+  /** The head alone; undefined where there is no such document. */
+  async loadHead(store: ShardStore): Promise<H | undefined> {
+    const bytes = await store.get(this.keys.head);
+    return bytes && (decodeRecord(bytes) as HeadRecord<H>).head;
   }
 
   /** Fills the tables from the store; undefined where there is no such document. */
@@ -97,7 +115,7 @@ export class Document<H> {
       const { table, key, row } = decodeRecord(bytes) as { table: string; key: string; row: Row };
       const apart = this.apart.get(table);
       if (!apart) throw unknownTable(table, recordKey);
-      apart.add(key);
+      this.noteApart(apart, key, bytes.length);
       loaded.get(table)!.push([key, row]);
     }
   }
@@ -119,12 +137,29 @@ export class Document<H> {
       ) {
         inline.set(key, bytes);
         this.addBytes(table, bytes.length);
-        if (apart.delete(key)) batch.set(this.keys.row(table, key), undefined);
+        if (this.noteApart(apart, key)) batch.set(this.keys.row(table, key), undefined);
         return;
       }
-      apart.add(key);
-      batch.set(this.keys.row(table, key), encodeRecord({ table, key, row }));
-    } else if (apart.delete(key)) batch.set(this.keys.row(table, key), undefined);
+      const record = encodeRecord({ table, key, row });
+      this.noteApart(apart, key, record.length);
+      batch.set(this.keys.row(table, key), record);
+    } else if (this.noteApart(apart, key)) batch.set(this.keys.row(table, key), undefined);
+  }
+
+  /** About how many bytes all rows have. */
+  get rowBytes(): number {
+    let bytes = this.apartBytes;
+    for (const inline of this.bytes.values()) bytes += inline;
+    return bytes;
+  }
+
+  /** Notes that a row is a record of so many bytes, or, without, none any more. True if it was one. */
+  private noteApart(apart: Map<string, number>, key: string, bytes?: number): boolean {
+    const before = apart.get(key);
+    this.apartBytes += (bytes ?? 0) - (before ?? 0);
+    if (bytes === undefined) apart.delete(key);
+    else apart.set(key, bytes);
+    return before !== undefined;
   }
 
   private addBytes(table: string, bytes: number): void {

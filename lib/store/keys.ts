@@ -15,6 +15,7 @@ import { prefixRange } from '../ports';
  * | `r/<runId>` | head of a run: scalars and small rows | each change of the run | until its retention is over |
  * | `t/<runId>/<table>/<key>` | a row that has no room in the head | when it changes | as long as the row |
  * | `h/<runId>/<number>` | a chunk of history, named by its first event | each change of the run | until its retention is over |
+ * | `c/<runId>/<number>/<part>` | a copy of the run's state after that event | see `StateCopies` | as the history before it, and its run |
  * | `g/<due>/<runId>/<number>` | what to remove then: a closed run (number 0), or its history up to that event | close, roll | until then |
  * | `x/<runId>` | nothing; the index has not taken the latest of the run | with what the index shows of it | until some write after the index took it |
  * | `m/index` | name of what the index was fed with, and up to which run it is being written anew | with the first change, and when it is written anew | while there is an index |
@@ -52,6 +53,14 @@ export const keys = {
     from: `h/${runId}/`,
     to: `h/${runId}/${padded(event + 1)}`,
   }),
+  copy: (runId: string, event: number, part: number) => `c/${runId}/${padded(event)}/${padded(part)}`,
+  copyOf: (runId: string, event: number): KeyRange => prefixRange(`c/${runId}/${padded(event)}/`),
+  copiesOf: (runId: string): KeyRange => prefixRange(`c/${runId}/`),
+  copiesBefore: (runId: string, event: number): KeyRange => ({
+    from: `c/${runId}/`,
+    to: `c/${runId}/${padded(event)}/`,
+  }),
+  eventOfCopy: (key: string) => Number(key.split('/').at(-2)),
   garbage: (dueAt: number, runId: string, upTo: number | null) => `g/${padded(dueAt)}/${runId}/${padded(upTo ?? 0)}`,
   garbageUntil: (dueAt: number): KeyRange => ({ from: 'g/', to: `g/${padded(dueAt + 1)}/` }),
   wake: (dueAt: number, runId: string) => `w/${padded(dueAt)}/${runId}`,

@@ -38,8 +38,8 @@ export class CallInvocation implements Invocation {
       ...{ owner, attributes, channels, locks: task.locks, readOnly: what.readOnly },
     };
     this.scope = scope;
-    const { flowId, chainId, requestId } = task;
-    this.children = new ChildRequests({ flowId, chainId, call: `${task.rpc}.${requestId}` }, compiled);
+    const { flowId, chainId, originId, requestId } = task;
+    this.children = new ChildRequests({ flowId, chainId, originId, call: `${task.rpc}.${requestId}` }, compiled);
     this.attributes = new TaskAttributes(scope, flow, task.attributes);
     this.channels = new TaskChannels(scope, flow, task.channels);
     this.context = Object.freeze({

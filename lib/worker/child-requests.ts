@@ -9,6 +9,7 @@ import { checkId, digest, encode } from '../values';
 export interface Asker {
   readonly flowId: string;
   readonly chainId: string;
+  readonly originId: string;
   /** e.g. `Ship-1.execute`; unique in the chain. */
   readonly call: string;
 }
@@ -39,7 +40,7 @@ export class ChildRequests {
   }
 
   private make(key: string, type: Class, input: unknown, options: SubFlowOptions): ChildRequest {
-    const { flowId: parent, chainId, call } = this.asker;
+    const { flowId: parent, chainId, originId, call } = this.asker;
     const flow = this.compiled.flowOf(type);
     if (!flow) {
       throw new HoldfastError(
@@ -51,9 +52,8 @@ export class ChildRequests {
         },
       );
     }
-    const mark = digest(chainId, key);
     const flowId = checkId(
-      options.flowId ?? `${[...parent].slice(0, 60).join('')}/${call}~${mark}`,
+      options.flowId ?? `${[...parent].slice(0, 60).join('')}/${call}~${digest(originId, key)}`,
       'flowId of the SubFlow',
     );
     if (flowId === parent) {
@@ -64,7 +64,7 @@ export class ChildRequests {
       flowId,
       flow: flow.plan.name,
       plan: flow.plan.fingerprint,
-      newRunId: mark,
+      newRunId: digest(chainId, key),
       input: input === undefined ? null : encode(input, `input of ${flow.plan.name}`),
       parentClose: options.parentClose,
       reuse: options.reuse ?? 'restartIfFailed',

@@ -32,7 +32,8 @@ export class StepInvocation implements Invocation {
     this.label = `${task.flowId} ${task.execution}.${task.method}`;
     const { attributes, channels } = flow.plan.steps[task.step]!;
     const label = `${task.execution}.${task.method}`;
-    this.children = new ChildRequests({ flowId: task.flowId, chainId: task.chainId, call: label }, compiled);
+    const { flowId, chainId, originId } = task;
+    this.children = new ChildRequests({ flowId, chainId, originId, call: label }, compiled);
     const scope = { label, owner: task.step, attributes, channels, locks: task.locks, readOnly: false };
     this.attributes = new TaskAttributes(scope, flow, task.attributes);
     this.channels = new TaskChannels(scope, flow, task.channels, task.received);
