@@ -5,12 +5,17 @@ import type { Table } from './table';
 export class Children {
   /** Keys of those that have to be told something. */
   readonly owing = new Set<string>();
+  /** How many of the SubFlows of a wait have not closed. */
+  private readonly openPerWait = new Map<string, number>();
 
   constructor(
     private readonly rows: Table<ChildRow>,
     private readonly isOpen: (execution: string) => boolean,
   ) {
-    for (const child of rows.values()) if (owes(child)) this.owing.add(child.key);
+    for (const child of rows.values()) {
+      this.count(child, 1);
+      if (owes(child)) this.owing.add(child.key);
+    }
   }
 
   get(key: string): ChildRow | undefined {
@@ -21,7 +26,15 @@ export class Children {
     return this.rows.values();
   }
 
+  /** How many of the SubFlows that an execution waits for have not closed. */
+  openOf(execution: string): number {
+    return this.openPerWait.get(execution) ?? 0;
+  }
+
   set(child: ChildRow): void {
+    const before = this.rows.get(child.key);
+    if (before) this.count(before, -1);
+    this.count(child, 1);
     this.rows.set(child.key, child);
     if (owes(child)) this.owing.add(child.key);
     else this.owing.delete(child.key);
@@ -33,6 +46,13 @@ export class Children {
     const child = this.rows.get(key);
     if (child?.state !== 'closed') return;
     if (child.execution === null || !this.isOpen(child.execution)) this.rows.delete(key);
+  }
+
+  private count({ execution, state }: ChildRow, by: 1 | -1): void {
+    if (execution === null || state === 'closed') return;
+    const open = this.openOf(execution) + by;
+    if (open === 0) this.openPerWait.delete(execution);
+    else this.openPerWait.set(execution, open);
   }
 }
 

@@ -12,6 +12,7 @@ import type {
   ChildToldCommand,
 } from './flow-message';
 import { closedOf, outcomeOfRun, tellChild, tellObligation } from './outbox';
+import type { RunState } from './run-state';
 import { scheduleIdOf } from './schedule-state';
 import { beginRun, checkStart } from './start';
 import type { Turn } from './turn';
@@ -188,7 +189,7 @@ export function childClosed(turn: Turn, { chainId, key, childFlowId, outcome }: 
   const child = childOf(turn, chainId, key);
   if (child && child.state !== 'closed') {
     turn.emit({ kind: 'ChildClosed', key, outcome });
-    if (child.execution !== null) turn.waitsToTry.add(child.execution);
+    if (child.execution !== null && mayHold(turn.run, child.execution)) turn.waitsToTry.add(child.execution);
   }
   flow.fulfil(chainId, key);
   firingClosed(turn, chainId, key, outcome);
@@ -197,6 +198,12 @@ export function childClosed(turn: Turn, { chainId, key, childFlowId, outcome }: 
     flowId: childFlowId,
     command: { kind: 'childTold', parentFlowId: flow.head.flowId, chainId, key },
   });
+}
+
+/** Of a wait for all of many SubFlows only the last one can make it hold: the others need not be looked through each time. */
+function mayHold(run: RunState, execution: string): boolean {
+  const wait = run.executions.get(execution)?.wait;
+  return wait != null && (wait.candidates.length > 1 || run.children.openOf(execution) === 0);
 }
 
 function childOf(turn: Turn, chainId: string, key: string): ChildRow | undefined {

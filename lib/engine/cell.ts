@@ -11,6 +11,8 @@ export class Cell {
   /** Number of the write that holds the latest change, and of the one that holds the latest result of a SYNC call. */
   changedIn = 0;
   syncResultIn = 0;
+  /** See `Cells.evict`. */
+  used = true;
   private readonly document: Document<FlowHead>;
   private savedHead: FlowHead | undefined;
   private savedOwing = false;

@@ -2,10 +2,17 @@ import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
 import { Cell } from './cell';
 
+/** How many cells one eviction looks at, beside some for each that came in: a turn must not be slow where many have to stay. */
+const looksPerEviction = 64;
+
 /** The flowIds in an owner's memory: bound by what is active, not by what is open. */
 export class Cells {
   private readonly cells = new Map<string, Cell>();
   private readonly loading = new Map<string, Promise<void>>();
+  /** Since the last eviction. */
+  private arrived = 0;
+  /** Goes round all cells, over evictions. */
+  private hand = this.cells.entries();
 
   constructor(
     private readonly store: ShardStore,
@@ -17,10 +24,7 @@ export class Cells {
   /** The cell if it is in memory; it counts as used. */
   get(flowId: string): Cell | undefined {
     const cell = this.cells.get(flowId);
-    if (cell) {
-      this.cells.delete(flowId);
-      this.cells.set(flowId, cell);
-    }
+    if (cell) cell.used = true;
     return cell;
   }
 
@@ -35,18 +39,27 @@ export class Cells {
    */
   async load(flowIds: Iterable<string>): Promise<void> {
     const loads: Promise<void>[] = [];
-    for (const flowId of new Set(flowIds)) if (!this.cells.has(flowId)) loads.push(this.loadOne(flowId));
+    for (const flowId of new Set(flowIds)) if (!this.get(flowId)) loads.push(this.loadOne(flowId));
     if (loads.length > 0) await Promise.all(loads);
   }
 
-  /** Drops cells that are idle, the longest unused first, down to the number to keep. */
+  /**
+   * Drops cells that are idle and were not used lately, down to the number to keep. Only to be called where nobody goes on
+   * with cells that were loaded: they could be among them.
+   */
   evict(mayGo: (cell: Cell) => boolean): void {
-    let excess = this.cells.size - this.keepIdle;
-    if (excess <= 0) return;
-    for (const [flowId, cell] of this.cells) {
-      if (!mayGo(cell)) continue;
-      this.cells.delete(flowId);
-      if (--excess <= 0) return;
+    let looks = looksPerEviction + 3 * this.arrived;
+    this.arrived = 0;
+    while (this.cells.size > this.keepIdle && looks-- > 0) {
+      const next = this.hand.next();
+      if (next.done) {
+        this.hand = this.cells.entries();
+        continue;
+      }
+      const [flowId, cell] = next.value;
+      // One that was used since the hand came by last has a second chance.
+      if (cell.used) cell.used = false;
+      else if (mayGo(cell)) this.cells.delete(flowId);
     }
   }
 
@@ -55,7 +68,10 @@ export class Cells {
     if (!load) {
       load = Cell.load(this.store, flowId)
         .then(
-          (cell) => void this.cells.set(flowId, cell),
+          (cell) => {
+            this.arrived++;
+            this.cells.set(flowId, cell);
+          },
           (error) => {
             if (isOfStore(error)) throw error;
             this.onUnreadable(flowId, error);

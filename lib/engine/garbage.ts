@@ -83,7 +83,9 @@ export class Garbage {
       removed.push(...found.slice(0, rest));
       if (found.length > rest) break;
       if (record.upTo === null) {
-        await this.cells.load([record.flowId]);
+        // One that is loaded may be let go again before it is this one's turn; only an unreadable one never comes.
+        for (let tries = 0; tries < 10 && !this.cells.get(record.flowId); tries++)
+          await this.cells.load([record.flowId]);
         this.forget(record);
         this.hooks.removing(record.runId);
         removed.push(keys.run(record.runId));

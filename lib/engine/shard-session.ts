@@ -85,7 +85,6 @@ export class ShardSession {
       },
       durable: () => {
         this.index?.landed();
-        this.cells.evict((cell) => this.mayGo(cell));
       },
       mayWrite: () => this.outlet.mayWrite(),
       failed: (error) => hooks.failed(error),
@@ -158,6 +157,7 @@ export class ShardSession {
     this.tasks.give();
     this.pipeline.go();
     this.wakes.arm();
+    this.cells.evict((cell) => this.mayGo(cell));
     return messages.length === messagesPerTurn;
   }
 
