@@ -97,6 +97,8 @@ export interface FlowOptions<D extends readonly Token[] = readonly Token[]> exte
   readonly historyLimit?: number | HistoryLimit;
   /** How long a closed run is kept [7 d] (N5). */
   readonly retention?: Duration;
+  /** SubFlows of one run that are starting or open at a time; the others begin as those close, first asked first [no limit] (U6). */
+  readonly childrenAtOnce?: number;
 }
 
 /** Turns values into something that can be stored, and back (A3). */

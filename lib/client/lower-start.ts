@@ -16,14 +16,14 @@ export function lowerStart(
   options: StartOptions = {},
 ): { readonly command: StartCommand; readonly call: CallOptions } {
   const { requestId, startDelay, timeout, attributes, idReuse, ...rest } = options;
-  const { durability, historyLimit, retention, ...call } = rest;
+  const { durability, historyLimit, retention, childrenAtOnce, ...call } = rest;
   const payload = input === undefined ? null : encode(input, `input of ${flow.plan.name}`);
   const writes = lowerInitial(flow, attributes ?? []);
   const settings = {
     reuse: idReuse ?? 'reject',
     startDelayMs: startDelay === undefined ? 0 : durationMs(startDelay, 'startDelay'),
     ...(timeout !== undefined && { timeoutMs: timeout === null ? null : durationMs(timeout, 'timeout') }),
-    config: lowerConfig({ durability, historyLimit, retention }),
+    config: lowerConfig({ durability, historyLimit, retention, childrenAtOnce }),
   };
   checkReuse(settings.reuse);
   const command: StartCommand = {

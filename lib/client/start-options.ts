@@ -15,24 +15,28 @@ export interface ConfigOptions {
   readonly historyLimit?: number | HistoryLimit | undefined;
   /** [the Flow's] (N5) */
   readonly retention?: Duration | undefined;
+  /** SubFlows that are starting or open at a time [the Flow's] (U6). */
+  readonly childrenAtOnce?: number | undefined;
 }
 
-export function lowerConfig({ durability, historyLimit, retention }: ConfigOptions): Partial<FlowConfig> {
+export function lowerConfig(options: ConfigOptions): Partial<FlowConfig> {
+  const { durability, historyLimit, retention, childrenAtOnce } = options;
   if (durability !== undefined && durability !== 'SYNC' && durability !== 'ASYNC') {
     throw new HoldfastError('INVALID_ARGUMENT', `durability is SYNC or ASYNC, not ${JSON.stringify(durability)}.`);
   }
   const { events, bytes } = typeof historyLimit === 'number' ? { events: historyLimit } : (historyLimit ?? {});
   return {
     ...(durability && { durability }),
-    ...(events !== undefined && { historyLimitEvents: limitOf('events', events) }),
-    ...(bytes !== undefined && { historyLimitBytes: limitOf('bytes', bytes) }),
+    ...(events !== undefined && { historyLimitEvents: limitOf('historyLimit events', events) }),
+    ...(bytes !== undefined && { historyLimitBytes: limitOf('historyLimit bytes', bytes) }),
     ...(retention !== undefined && { retentionMs: durationMs(retention, 'retention') }),
+    ...(childrenAtOnce !== undefined && { childrenAtOnce: limitOf('childrenAtOnce', childrenAtOnce) }),
   };
 }
 
 function limitOf(what: string, limit: number): number {
   if (Number.isSafeInteger(limit) && limit >= 1) return limit;
-  throw new HoldfastError('INVALID_ARGUMENT', `historyLimit ${what} is a whole number from 1, not ${String(limit)}.`);
+  throw new HoldfastError('INVALID_ARGUMENT', `${what} is a whole number from 1, not ${String(limit)}.`);
 }
 
 export interface StartOptions extends RequestOptions, ConfigOptions {

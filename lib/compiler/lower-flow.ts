@@ -27,6 +27,7 @@ const flowOptionNames = [
   'taskQueue',
   'durability',
   'historyLimit',
+  'childrenAtOnce',
   'retention',
 ] as const;
 
@@ -100,7 +101,7 @@ function handlerStep(own: FlowPlan['own']): StepPlan {
 }
 
 function lowerConfig(options: Partial<FlowOptions>, read: OptionReader): FlowConfig {
-  const { durability, historyLimit, retention } = options;
+  const { durability, historyLimit, retention, childrenAtOnce } = options;
   const limit: HistoryLimit =
     typeof historyLimit === 'number'
       ? { events: historyLimit }
@@ -117,6 +118,7 @@ function lowerConfig(options: Partial<FlowOptions>, read: OptionReader): FlowCon
     historyLimitEvents: count('historyLimit events', limit.events, historyLimitEvents),
     historyLimitBytes: count('historyLimit bytes', limit.bytes, historyLimitBytes),
     retentionMs: retention === undefined ? retentionMs : read.duration('retention', retention, retentionMs),
+    ...(childrenAtOnce !== undefined && { childrenAtOnce: read.number('childrenAtOnce', childrenAtOnce, whole, 1) }),
   };
 }
 

@@ -7,6 +7,8 @@ export function applySubFlow(run: RunState, event: SubFlowEvent): void {
   switch (event.kind) {
     case 'ChildRequested':
       return request(run, event);
+    case 'ChildAdmitted':
+      return change(run, event.key, { state: 'starting' });
     case 'ChildStopAsked':
       return change(run, event.key, { stop: event.how });
     case 'ChildStarted': {
@@ -33,14 +35,14 @@ export function applySubFlow(run: RunState, event: SubFlowEvent): void {
   }
 }
 
-function request(run: RunState, { child, execution }: ChildRequested): void {
+function request(run: RunState, { child, execution, held }: ChildRequested): void {
   const { input, ...rest } = child;
   run.children.set({
     seq: run.nextSeq(),
     ...rest,
     execution,
     input: input === null ? null : run.keep(input),
-    state: 'starting',
+    state: held ? 'held' : 'starting',
     runId: null,
     attached: false,
     stop: null,

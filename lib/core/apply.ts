@@ -138,6 +138,7 @@ export function apply(run: RunState, event: Event): void {
       for (const id of event.deleted) run.messages.remove(id, run.head.events);
       return applyStaged(run, event.staged, `rpc/${event.requestId}`, event.rpc, event.at);
     case 'ChildRequested':
+    case 'ChildAdmitted':
     case 'ChildStopAsked':
     case 'ChildStarted':
     case 'ChildClosed':

@@ -23,7 +23,8 @@ export interface ChildRow extends Row {
   readonly input: Kept | null;
   readonly parentClose: ParentClose;
   readonly reuse: ChildReuse;
-  readonly state: 'starting' | 'started' | 'closed';
+  /** `held`: it is to start when fewer are open (U6). */
+  readonly state: 'held' | 'starting' | 'started' | 'closed';
   /** Once it is started: the run that is the child. */
   readonly runId: string | null;
   /** It was there before: the parent only waits for it (U3). */

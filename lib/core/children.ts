@@ -5,6 +5,10 @@ import type { Table } from './table';
 export class Children {
   /** Keys of those that have to be told something. */
   readonly owing = new Set<string>();
+  /** Keys of those that are to start when fewer are open, first asked first. */
+  readonly held = new Set<string>();
+  /** How many are starting or open. */
+  running = 0;
   /** How many of the SubFlows of a wait have not closed. */
   private readonly openPerWait = new Map<string, number>();
 
@@ -48,7 +52,10 @@ export class Children {
     if (child.execution === null || !this.isOpen(child.execution)) this.rows.delete(key);
   }
 
-  private count({ execution, state }: ChildRow, by: 1 | -1): void {
+  private count({ key, execution, state }: ChildRow, by: 1 | -1): void {
+    if (state === 'held' && by === 1) this.held.add(key);
+    else if (state === 'held') this.held.delete(key);
+    else if (state !== 'closed') this.running += by;
     if (execution === null || state === 'closed') return;
     const open = this.openOf(execution) + by;
     if (open === 0) this.openPerWait.delete(execution);

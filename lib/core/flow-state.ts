@@ -67,11 +67,12 @@ export class FlowState {
     const { chainId } = run.head;
     for (const child of run.children.values()) {
       const { key, state, parentClose, attached, flowId, flow, plan, newRunId, reuse, runId } = child;
+      if (state === 'held' && parentClose !== 'abandon') continue;
       if (state === 'closed' || (state === 'started' && (attached || (parentClose === 'abandon' && !child.stop))))
         continue;
       const stop = parentClose === 'abandon' ? child.stop : parentClose;
       const input = child.input === null ? null : run.payloadOf(child.input);
-      const start = state === 'starting' ? { flowId, flow, plan, newRunId, input, reuse } : null;
+      const start = state === 'starting' || state === 'held' ? { flowId, flow, plan, newRunId, input, reuse } : null;
       this.owe({ chainId, key, childFlowId: flowId, start, runId, stop });
     }
   }

@@ -3,6 +3,7 @@ import { closeRun } from './close';
 import { grantLocks } from './lock';
 import { hasStartedCalls } from './open-call';
 import { readyEffect, scheduleStep } from './step';
+import { admitChildren } from './subflow';
 import type { Turn } from './turn';
 import { satisfyWaits } from './wait';
 
@@ -14,6 +15,7 @@ export function settle(turn: Turn): void {
   const { run } = turn.flow;
   if (!run) return;
   if (run.window !== null) return;
+  if (run.isTaking) admitChildren(turn);
   while (turn.run.isTaking) {
     if (satisfyWaits(turn) || grantLocks(turn) || checkClosing(turn) || admitHeld(turn)) continue;
     break;

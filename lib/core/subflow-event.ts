@@ -3,18 +3,27 @@ import type { ChildOutcome, ChildRequest, ParentLink } from './child';
 /** What a run's history says of its SubFlows and of the Flows whose SubFlow it is. */
 export type SubFlowEvent =
   | ChildRequested
+  | ChildAdmitted
   | ChildStopAsked
   | ChildStarted
   | ChildClosed
   | ParentAttached
   | OutcomeDelivered;
 
-/** A SubFlow is asked for; it is started from here on (U1). */
+/** A SubFlow is asked for; it is started from here on, unless it is held (U1). */
 export interface ChildRequested {
   readonly kind: 'ChildRequested';
   readonly child: ChildRequest;
   /** The execution that waits for it. */
   readonly execution: string | null;
+  /** As many are open as may be at a time (U6). */
+  readonly held?: true;
+}
+
+/** A SubFlow that was held is started from here on (U6). */
+export interface ChildAdmitted {
+  readonly kind: 'ChildAdmitted';
+  readonly key: string;
 }
 
 export interface ChildStopAsked {

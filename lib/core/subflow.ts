@@ -20,9 +20,24 @@ import type { Turn } from './turn';
 /** Asks for SubFlows: each is started when this is saved, exactly once (U1). */
 export function requestChildren(turn: Turn, requests: readonly ChildRequest[], execution: string | null): void {
   for (const request of requests) {
-    turn.emit({ kind: 'ChildRequested', child: request, execution });
+    const held = room(turn.run) > 0 ? {} : ({ held: true } as const);
+    turn.emit({ kind: 'ChildRequested', child: request, execution, ...held });
     turn.tell(tellChild(turn.run, turn.run.children.get(request.key)!));
   }
+}
+
+/** Starts SubFlows that were held, as many as may be open at a time (U6). */
+export function admitChildren(turn: Turn): void {
+  const { children } = turn.run;
+  for (const key of children.held) {
+    if (room(turn.run) <= 0) return;
+    turn.emit({ kind: 'ChildAdmitted', key });
+    turn.tell(tellChild(turn.run, children.get(key)!));
+  }
+}
+
+function room({ head, children }: RunState): number {
+  return (head.config.childrenAtOnce ?? Number.POSITIVE_INFINITY) - children.running;
 }
 
 /** Stops the SubFlows that go with a wait which lost or was cancelled (U1). */
@@ -30,6 +45,12 @@ export function stopWithWait(turn: Turn, keys: readonly string[]): void {
   for (const key of keys) {
     const child = turn.run.children.get(key);
     if (!child || child.state === 'closed' || child.stop || child.attached) continue;
+    if (child.state === 'held') {
+      const failure = { name: 'Stopped', message: 'It was cancelled before it could start.' };
+      const outcome = { runId: null, status: 'cancelled', failKind: null, failure, outputs: [] } as const;
+      turn.emit({ kind: 'ChildClosed', key, outcome });
+      continue;
+    }
     turn.emit({ kind: 'ChildStopAsked', key, how: 'cancel' });
     turn.tell(tellChild(turn.run, turn.run.children.get(key)!));
   }

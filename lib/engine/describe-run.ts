@@ -147,7 +147,7 @@ function latestFailures(failed: readonly Execution[]): FailureDescription[] {
 }
 
 function describeChild({ flowId, flow, runId, state, outcome, parentClose, execution }: ChildRow): ChildDescription {
-  const status = state === 'started' ? 'running' : state === 'starting' ? state : outcome!.status;
+  const status = state === 'started' ? 'running' : (outcome?.status ?? (state as 'held' | 'starting'));
   return { flowId, flow, runId, status, parentClose, stepExecutionId: execution };
 }
 

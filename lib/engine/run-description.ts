@@ -121,7 +121,7 @@ export interface ChildDescription {
   readonly flow: string;
   /** null until its start is confirmed. */
   readonly runId: string | null;
-  readonly status: 'starting' | 'running' | ChildOutcome['status'];
+  readonly status: 'held' | 'starting' | 'running' | ChildOutcome['status'];
   readonly parentClose: ParentClose;
   /** The execution that waits for it; null for one that nobody waits for. */
   readonly stepExecutionId: string | null;

@@ -26,6 +26,8 @@ export interface FlowConfig {
   readonly historyLimitEvents: number;
   readonly historyLimitBytes: number;
   readonly retentionMs: number;
+  /** SubFlows that are starting or open at a time; absent: as many as are asked for (U6). */
+  readonly childrenAtOnce?: number;
 }
 
 export type Durability = 'SYNC' | 'ASYNC';

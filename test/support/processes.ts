@@ -48,7 +48,7 @@ export class WorkerProcess {
 /** Engine, client and workers that come and go by themselves, over one dispatch. */
 export class Processes {
   readonly clock = new MovableClock();
-  private readonly dispatch = new MemoryDispatch();
+  readonly dispatch = new MemoryDispatch();
   private readonly ids = idsBy(systemClock);
   private readonly workers: WorkerProcess[] = [];
   private engine!: Engine;
