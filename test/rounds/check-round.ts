@@ -16,6 +16,7 @@ import {
   ReceivedMessages,
   Recoveries,
   RetryFlow,
+  SlowerFlow,
   Sum,
   TimedFlow,
 } from './flows';
@@ -70,6 +71,7 @@ const checks = new Map<unknown, (view: View) => void>([
   [OnceFlow, checkRecoveries],
   [RareFlow, checkRecoveries],
   [LongFlow, checkLong],
+  [SlowerFlow, checkSlower],
   [CollectFlow, checkCollect],
   [TimedFlow, checkTimed],
   [AccountFlow, checkAccount],
@@ -129,6 +131,10 @@ function checkRecoveries({ told, executions, tally, get }: View): void {
     if (progress === 'NOT_STARTED') tally.notStarted++;
     else tally.notCompleted++;
   }
+}
+
+function checkSlower({ told, executions: [slower] }: View): void {
+  assert.deepEqual(told.outputs, [slower!.started.at(-1)], `${told.flowId}: the result of the attempt that counts`);
 }
 
 function checkLong({ told, lines, tally }: View): void {

@@ -58,6 +58,7 @@ export class Machines {
     const pauseMs = heartbeatMs * (fault === faults[1] ? 1.4 + this.random() * 0.4 : 0.2 + this.random() * 0.3);
     await pause(afterMs);
     const victim = this.workers[w]!.pid;
+    await this.bodyRuns(fault === 'an engine killed between hand-out and result' ? undefined : victim);
     switch (fault) {
       case 'a worker killed':
         await this.killWorker(w, repairMs);
@@ -72,11 +73,9 @@ export class Machines {
         return { fault, afterMs, victim, killed: false, enginesLost: 0, stoppedAt, resumedAt };
       }
       case 'an engine killed between hand-out and result':
-        await this.bodyRuns();
         await this.killEngine(e, repairMs);
         return { fault, afterMs, killed: true, enginesLost: 1 };
       case 'engine and worker killed at once':
-        await this.bodyRuns(victim);
         await Promise.all([this.killEngine(e, repairMs), this.killWorker(w, repairMs)]);
         return { fault, afterMs, victim, killed: true, enginesLost: 1 };
     }

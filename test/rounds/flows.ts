@@ -200,6 +200,22 @@ export class LongFlow {
   static readonly start = LongStep;
 }
 
+/** Later attempts take longer, so that what an earlier one brings late meets them at work. */
+@Step({ name: 'Slower', ...terms })
+export class SlowerStep {
+  execute(_: undefined, ctx: StepContext) {
+    return counted(ctx, async () => {
+      await pause(ctx.attempt === 1 ? 1_500 : 4_500);
+      return gracefulComplete(ctx.attempt);
+    });
+  }
+}
+
+@Flow({ name: 'slower' })
+export class SlowerFlow {
+  static readonly start = SlowerStep;
+}
+
 @Step({ name: 'Collect', ...terms })
 export class CollectStep {
   constructor(
@@ -282,5 +298,5 @@ export class AccountFlow {
 }
 
 export const clusterFlows = [
-  ...[ChainFlow, CountFlow, RetryFlow, OnceFlow, RareFlow, LongFlow, CollectFlow, TimedFlow, AccountFlow],
+  ...[ChainFlow, CountFlow, RetryFlow, OnceFlow, RareFlow, LongFlow, SlowerFlow, CollectFlow, TimedFlow, AccountFlow],
 ];

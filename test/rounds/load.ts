@@ -11,6 +11,7 @@ import {
   OnceFlow,
   RareFlow,
   RetryFlow,
+  SlowerFlow,
   TimedFlow,
 } from './flows';
 
@@ -58,6 +59,7 @@ export class Load {
       several(2, (n) => load.start(OnceFlow, `once-${n}`, 1)),
       several(2, (n) => load.start(RareFlow, `rare-${n}`, 6)),
       several(2, (n) => load.start(LongFlow, `long-${n}`, pieces)),
+      several(2, (n) => load.start(SlowerFlow, `slower-${n}`, undefined)),
       several(2, (n) => load.start(CollectFlow, `collect-${n}`, messages)),
       several(2, (n) => load.start(TimedFlow, `timed-${n}`, timerMs)),
       several(1, (n) => load.start(AccountFlow, `account-${n}`, undefined)),
