@@ -50,6 +50,21 @@ describe('Redis loses what it holds', function () {
     });
   });
 
+  it('[C54][P6] a clock that went back by an hour, with what Redis held: ids of streams begin below those that were read', async () => {
+    const { redis } = cluster.server;
+    const load = await Load.start(cluster.client, 'past', 4);
+    for (const key of await redis.keys('*')) {
+      if (/:(in|to|poke|steps|calls):/.test(key)) await redis.call('XSETID', key, `${Date.now() + 3_600_000}-0`);
+    }
+    const ahead = await Load.start(cluster.client, 'ahead', 4);
+    await redis.flushall();
+    await load.feed();
+    await ahead.feed();
+    await load.check(cluster);
+    await ahead.check(cluster);
+    for (const node of nodes) assert.equal((await node.ask()).isHealthy, true);
+  });
+
   it('[C17] timers that come due while nobody runs fire once after the restart, also with Redis emptied', async () => {
     const { client } = cluster;
     for (let i = 0; i < 5; i++) await client.start(RaceFlow, `overdue-${i}`, 2_000);
@@ -85,6 +100,7 @@ describe('Redis refuses, or cannot be reached', function () {
     const faults: [string, () => void][] = [
       ...errors.map((error): [string, () => void] => [error.split(' ')[0]!, () => proxy.inject(error)]),
       ['ECONNRESET', () => proxy.cut()],
+      ['NOGROUP', () => void destroyGroups(cluster)],
       ['no FIN', () => proxy.freeze()],
     ];
     for (const [name, fault] of faults) {
@@ -158,3 +174,9 @@ describe('Redis refuses, or cannot be reached', function () {
     assert.deepEqual(unhandled, []);
   });
 });
+
+async function destroyGroups({ server: { redis } }: TestCluster): Promise<void> {
+  for (const key of await redis.keys('*')) {
+    if (/:(steps|calls):/.test(key)) await redis.xgroup('DESTROY', key, 'workers');
+  }
+}

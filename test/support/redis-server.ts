@@ -9,6 +9,8 @@ export interface RedisServerOptions {
   readonly port?: number;
   /** Arguments on top, e.g. `['--maxmemory', '20mb']`. */
   readonly args?: readonly string[];
+  /** A file to start a Sentinel by, which writes to it. */
+  readonly configuration?: string;
 }
 
 const running = new Set<ChildProcess>();
@@ -27,10 +29,11 @@ export class RedisServer {
     readonly port: number,
     private readonly folder: TemporaryFolder,
     private readonly args: readonly string[],
+    private readonly configuration: string | undefined,
   ) {}
 
-  static async start({ port, args = [] }: RedisServerOptions = {}): Promise<RedisServer> {
-    const server = new RedisServer(port ?? (await freePort()), await temporaryFolder(), args);
+  static async start({ port, args = [], configuration }: RedisServerOptions = {}): Promise<RedisServer> {
+    const server = new RedisServer(port ?? (await freePort()), await temporaryFolder(), args, configuration);
     await server.run();
     return server;
   }
@@ -49,8 +52,10 @@ export class RedisServer {
   async run(): Promise<void> {
     const { path } = this.folder;
     const own = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', path];
+    const sentinel = this.configuration ? [this.configuration, '--sentinel'] : undefined;
     const policy = this.args.includes('--maxmemory-policy') ? [] : ['--maxmemory-policy', 'noeviction'];
-    this.process = spawn(binary(), [...own, ...policy, ...this.args], { stdio: 'ignore' });
+    const all = sentinel ? [...sentinel, ...own.slice(0, 4)] : [...own, ...policy, ...this.args];
+    this.process = spawn(binary(), all, { stdio: 'ignore' });
     running.add(this.process);
     await eventually(() => this.redis.ping(), 10_000);
   }
