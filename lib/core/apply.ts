@@ -77,6 +77,8 @@ export function apply(run: RunState, event: Event): void {
         issue: run.nextSeq(),
         since: event.at,
         dueAt: null,
+        // Nobody has entered it yet: it sees what those write who have the locks before it (L4).
+        snapshot: null,
         ...(event.locks && { locks: event.locks }),
       });
     case 'AttemptStarted':

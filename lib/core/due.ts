@@ -68,7 +68,9 @@ function look(turn: Turn, execution: Execution): void {
       return;
     case 'ready':
       if (passed) return timeOut(turn, execution, 'StartTimeout', 'was not taken by a worker in time', false);
-      if (call.locks.length > 0 && turn.now >= call.since + limits.lockIdleMs && turn.run.locks.isWanted(id)) {
+      // One that was entered keeps its locks with what it saw.
+      if (call.entered || call.locks.length === 0 || turn.now < call.since + limits.lockIdleMs) return;
+      if (turn.run.locks.isWanted(id)) {
         turn.emit({ kind: 'LocksReturned', execution: id });
       }
   }

@@ -14,7 +14,7 @@ export function dueOf(execution: Execution, after = Number.NEGATIVE_INFINITY): n
     if (at > after && at < next) next = at;
   };
   if (call && call.dueAt !== null) consider(call.dueAt);
-  if (call?.state === 'ready' && call.locks.length > 0) {
+  if (call?.state === 'ready' && !call.entered && call.locks.length > 0) {
     consider(Math.max(call.since, after) + limits.lockIdleMs);
   }
   wait?.conditions.forEach((condition, i) => {

@@ -25,10 +25,13 @@ export function locksReturned(
 ): void {
   const call = execution.call!;
   check(call.state === 'ready' && event.at >= call.since + 5_000, 'L3', `${execution.id} lost its locks too early`);
+  check(!call.entered, 'L3', `${execution.id} lost its locks between two attempts`);
   run.locks.release(execution.id);
   run.locks.wait(execution.id, call.locks);
   call.state = 'locked';
   call.since = event.at;
+  // It was handed out, perhaps, and given back before anybody saw anything.
+  call.expected = null;
 }
 
 export function attemptStarted(
@@ -157,6 +160,7 @@ export function attemptReturned(
   const entered = witness.journal.withToken(event.token) !== undefined;
   check(event.entered || !entered, 'X9', `${what} was given back as not entered, and its body ran`);
   endToken(call, witness);
+  call.entered ||= event.entered;
   call.state = 'ready';
   call.attempt--;
   call.since = event.at;

@@ -15,6 +15,8 @@ export interface CallModel {
   since: number;
   token: string | null;
   worker: string | null;
+  /** An attempt that is over can have run the body. */
+  entered: boolean;
   /** What every attempt of the call must see (S6). */
   expected: Seen | null;
   /** The failure of the last attempt, where no other follows. */

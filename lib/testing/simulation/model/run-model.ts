@@ -87,6 +87,7 @@ export class RunModel {
       worker: null,
       expected: null,
       exhausted: false,
+      entered: false,
     };
     execution.call = call;
     if (call.state === 'locked') this.locks.wait(execution.id, locks);
