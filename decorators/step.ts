@@ -9,6 +9,7 @@ import type {
   Token,
   Wait,
 } from '../lib/authoring';
+import type { Nothing } from '../lib/authoring/storable';
 import { recordStep } from '../lib/metadata';
 import type { Resolved } from './inject';
 
@@ -20,7 +21,7 @@ interface StepShape {
 type WaitForInput<C> = C extends new (
   ...deps: never[]
 ) => { waitFor: (...args: infer W) => any; execute: (...args: infer E) => any }
-  ? W extends []
+  ? [] extends W | E
     ? unknown
     : 0 extends 1 & W[0]
       ? unknown
@@ -31,7 +32,7 @@ type WaitForInput<C> = C extends new (
 
 type RecoveryInput<C, R> = 0 extends 1 & R
   ? unknown
-  : [InputOf<C>] extends [InputOf<R>]
+  : [[InputOf<C>] extends [Nothing] ? undefined : InputOf<C>] extends [InputOf<R>]
     ? unknown
     : Problem<'the onFailure step must take the same input as this step'>;
 

@@ -6,16 +6,27 @@ import type { Nothing } from './storable';
 /** Any class that can be marked `@Step`. */
 export type AnyStep = new (...deps: never[]) => { execute(input: never, ctx: StepContext): any };
 
-/** What a Step's `execute` takes; `void` when it takes nothing. */
+/** What a Step's `execute` takes, or its `waitFor` alone; `void` when neither takes anything. */
 export type InputOf<S> = S extends new (
   ...deps: never[]
 ) => { execute: (...args: infer P) => any }
   ? P extends [infer I, ...unknown[]]
     ? I
     : P extends []
-      ? Nothing
+      ? WaitInputOf<S>
       : P[0]
   : never;
+
+/** Of a Step whose `execute` takes nothing. */
+type WaitInputOf<S> = S extends new (
+  ...deps: never[]
+) => { waitFor: (...args: infer W) => any }
+  ? W extends [infer I, ...unknown[]]
+    ? I
+    : W extends []
+      ? Nothing
+      : W[0]
+  : Nothing;
 
 /** The arguments by which an input is given: none for `void`, optional where it may be undefined. */
 export type InputArgs<I> = [I] extends [Nothing] ? [] : undefined extends I ? [input?: I] : [input: I];

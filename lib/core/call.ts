@@ -166,14 +166,7 @@ export function callGone(turn: Turn, command: CallGoneCommand): void {
   const open = standingIn(turn)?.calls.get(command.requestId);
   if (!open) return;
   endCall(turn, open);
-  if (open.state === 'started') {
-    turn.effects.push({
-      kind: 'abort',
-      worker: open.worker!,
-      token: open.token!,
-      reason: 'the deadline of the call passed',
-    });
-  }
+  abortStarted(turn, open, 'the deadline of the call passed');
   const error =
     open.state === 'started'
       ? new HoldfastError('DEADLINE_EXCEEDED', `${open.rpc} did not end before the deadline of the call.`)
@@ -238,8 +231,15 @@ export function refuseUnstarted(turn: Turn): void {
     // What had started is finished first, unless the run has closed at once (R9).
     if (open.kind === 'query' || (open.state === 'started' && turn.run.isOpen)) continue;
     endCall(turn, open);
+    abortStarted(turn, open, 'the Flow closed');
     turn.effects.push({ kind: 'callAnswer', requestId: open.requestId, error: closedError(turn.run) });
   }
+}
+
+/** Nobody waits for what the handler does any more (O2). */
+function abortStarted(turn: Turn, open: OpenCall, reason: string): void {
+  if (open.state !== 'started') return;
+  turn.effects.push({ kind: 'abort', worker: open.worker!, token: open.token!, reason });
 }
 
 function closedError(run: RunState): HoldfastError {

@@ -9,6 +9,8 @@ export function stop(turn: Turn, command: StopCommand): void {
   const run = openRun(turn, 'stop', true);
   checkChain(run, command.chainId);
   if (run.isTaking || (run.isOpen && command.how === 'terminate')) {
+    // Its call is refused with the others when the run has closed.
+    run.window = null;
     const failure = { name: 'Stopped', message: command.reason };
     if (command.how === 'fail') closeRun(turn, 'failed', 'client', failure);
     else closeRun(turn, command.how === 'cancel' ? 'cancelled' : 'terminated', null, failure);

@@ -29,6 +29,8 @@ function mustWait({ run, pending }: FlowState, command: Command): boolean {
   if (command.kind === 'callStart' || command.kind === 'callResult' || command.kind === 'callGone') {
     return command.requestId !== alone;
   }
+  // It ends the call as well (O3).
+  if (command.kind === 'stop' && command.how === 'terminate') return pending !== undefined;
   // Publishes are saved meanwhile and seen after (R7); calls queue.
   return pending !== undefined || (command.kind !== 'publish' && command.kind !== 'call');
 }

@@ -93,9 +93,16 @@ class LedgerFlow {
     log.add(ctx.flowId, 'move');
     const before = this.free.get() ?? 0;
     const unread = this.wakes.size;
+    ctx.signal.addEventListener('abort', () => log.add(ctx.flowId, 'aborted'));
     await gate.pass(`${ctx.flowId} move`);
     this.free.set(before + amount);
     return { before, unread, locked: this.locked.get(), later: this.wakes.size };
+  }
+
+  @Rpc()
+  async slow(ctx: RpcContext) {
+    ctx.signal.addEventListener('abort', () => log.add(ctx.flowId, 'aborted'));
+    await gate.pass(`${ctx.flowId} slow`);
   }
 
   @Rpc()
@@ -164,6 +171,34 @@ describeOnEveryStack('Transactional RPCs', (stack) => {
     const after = kinds.slice(kinds.lastIndexOf('MessagePublished') + 1);
     assert.equal(after[0], 'RpcCompleted');
     assert.ok(log.of(flowId).includes('woken by a message'));
+  });
+
+  it('[O3] [O2] a terminate ends its window at once; the call is refused, and its signal aborts', async () => {
+    const { flowId, rpc } = await open();
+    const moving = refuses(rpc.move(10), 'FLOW_NOT_ACTIVE', /terminated/);
+    await eventually(() => gate.arrived(`${flowId} move`) === 1);
+    const { status } = await system.client.stop(flowId, 'terminate', 'now');
+    assert.equal(status, 'terminated');
+    await moving;
+    await eventually(() => log.of(flowId).includes('aborted'));
+    gate.open(`${flowId} move`);
+    gate.open(`${flowId} write`);
+    assert.equal((await system.client.attributes(LedgerFlow, flowId)).get(Free), undefined);
+  });
+
+  it('[O2] the signal of a started RPC aborts when another run takes the place of its run', async () => {
+    for (const replace of ['start', 'timeTravel'] as const) {
+      const { flowId, rpc } = await open();
+      const waiting = refuses(rpc.slow(), 'FLOW_NOT_ACTIVE', /before .*slow.* was answered/);
+      await eventually(() => gate.arrived(`${flowId} slow`) === 1);
+      if (replace === 'start')
+        await system.client.start(LedgerFlow, flowId, undefined, { idReuse: 'terminateRunning' });
+      else await system.client.timeTravel(flowId, 'beginning');
+      await waiting;
+      await eventually(() => log.of(flowId).includes('aborted'));
+      gate.open(`${flowId} slow`);
+      gate.open(`${flowId} write`);
+    }
   });
 
   it('[R7] its locks come first, and the window begins with the handler', async () => {

@@ -357,3 +357,42 @@ export class WrongSteps {
 // @ts-expect-error no such policy
 @Flow({ onTimeout: 'ignore' })
 export class WrongPolicy {}
+
+@Step()
+export class TakesNothingOrText {
+  execute(_text: string | undefined) {
+    return deadEnd();
+  }
+}
+
+@Step({ onFailure: () => TakesNothingOrText })
+export class TakesNothing {
+  execute() {
+    return goTo(WaitsForOrder, 'an order');
+  }
+}
+
+@Step()
+export class WaitsForOrder {
+  waitFor(order: string) {
+    return until(Timer.after(order.length));
+  }
+  execute() {
+    return deadEnd();
+  }
+}
+
+export class Misdirected {
+  execute() {
+    // @ts-expect-error its waitFor takes a text
+    return goTo(WaitsForOrder);
+  }
+}
+
+// @ts-expect-error the recovery Step needs a text
+@Step({ onFailure: () => WaitsForOrder })
+export class RecoversWrongly {
+  execute() {
+    return deadEnd();
+  }
+}
