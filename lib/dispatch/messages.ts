@@ -117,7 +117,7 @@ export interface IndexRequest {
 
 export type IndexAsk =
   | { readonly kind: 'state' }
-  /** What is saved is to be in the index. */
+  /** What is saved is to be in the index, and a rebuild done. */
   | { readonly kind: 'settle' }
   /** All runs are to be written anew; a repeat names the same feed. */
   | { readonly kind: 'rebuild'; readonly feed: string };

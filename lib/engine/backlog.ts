@@ -15,8 +15,6 @@ interface Waiting<T> {
   readonly isMarked: boolean;
 }
 
-/** In memory there is room for this many runs; the marks of the others are read when it is their turn. */
-const mostInMemory = 10_000;
 /** Up to this many marks are struck off with other writes only. */
 const mostStruck = 1_000;
 
@@ -38,6 +36,8 @@ export class Backlog<T> {
   constructor(
     private readonly keys: MarkKeys,
     private readonly now: () => number,
+    /** In memory there is room for this many runs; the marks of the others are read when it is their turn. */
+    private readonly room = 10_000,
   ) {
     this.unread = { after: null, since: now() };
   }
@@ -91,7 +91,7 @@ export class Backlog<T> {
   }
 
   get hasRoom(): boolean {
-    return this.saved.size < mostInMemory / 2;
+    return this.saved.size < this.room / 2;
   }
 
   /** Whether there are marks to read. */
@@ -146,7 +146,7 @@ export class Backlog<T> {
 
   private add(runId: string, value: T, isMarked: boolean): void {
     const before = this.saved.get(runId);
-    if (!before && this.saved.size >= mostInMemory) {
+    if (!before && this.saved.size >= this.room) {
       this.spilledAt ??= this.now();
       this.unread ??= { after: null, since: this.spilledAt };
       return;

@@ -127,8 +127,8 @@ export class IndexFeed {
     const { failures } = this;
     this.retryNow();
     this.wait(() => {
-      const isDone = this.backlog.isTold(last) && !this.backlog.isUnread;
-      if (isDone && (ask.kind === 'settle' || !this.rebuild.isUnderWay)) answer(this.state);
+      const isWhole = this.isTakenOver && !this.rebuild.isUnderWay;
+      if (isWhole && this.backlog.isTold(last) && !this.backlog.isUnread) answer(this.state);
       else if (ask.kind === 'settle' && this.failing && this.failures > failures) answer(this.failing);
       else return false;
       return true;

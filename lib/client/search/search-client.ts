@@ -10,7 +10,7 @@ import { entryOf, type FlowEntry, type FlowPage } from './flow-entry';
 import { cursorOf, type FlowConditions, type FlowQuery, lowerQuery } from './flow-query';
 
 export interface ListOptions extends CallOptions {
-  /** Waits until all that was saved before is in the index; fails where the index takes nothing [false]. */
+  /** Waits until all that was saved before is in the index, for a rebuild too; fails where it takes nothing [false]. */
   readonly fresh?: boolean;
 }
 
