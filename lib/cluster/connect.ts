@@ -1,5 +1,6 @@
 import { type RedisAddress, RedisDispatch } from '../dispatch/redis/redis-dispatch';
 import { consoleLogger } from '../embedded/console-logger';
+import { guarded } from '../embedded/guarded-logger';
 import { systemClock } from '../embedded/system-clock';
 import { idsBy } from '../embedded/system-ids';
 import { HoldfastError } from '../errors';
@@ -53,7 +54,7 @@ export async function connect(options: ClusterOptions & SearchOptions, taskQueue
     throw new HoldfastError('INDEX_URL', 'memory: is an index of one process; a cluster needs one that all reach.');
   }
   const index = options.index === undefined ? undefined : await openIndex(options.index, namespace);
-  const logger = options.logger ?? consoleLogger;
+  const logger = guarded(options.logger ?? consoleLogger);
   const clock = systemClock;
   const ids = idsBy(clock);
   const process = ids.next();

@@ -11,6 +11,7 @@ import { openStore } from '../store/open-store';
 import { type Duration, durationMs } from '../values/duration';
 import { Worker, type WorkerSettings } from '../worker';
 import { consoleLogger } from './console-logger';
+import { guarded } from './guarded-logger';
 import { systemClock } from './system-clock';
 import { idsBy } from './system-ids';
 
@@ -60,7 +61,7 @@ export class Holdfast {
     const index = options.index === undefined ? undefined : await openIndex(options.index);
     const given = options.store ?? 'file:.holdfast';
     const store = typeof given === 'string' ? await openStore(given) : given;
-    const logger = options.logger ?? consoleLogger;
+    const logger = guarded(options.logger ?? consoleLogger);
     const clock = options.clock ?? systemClock;
     const ids = idsBy(clock);
     const dispatch = new MemoryDispatch();

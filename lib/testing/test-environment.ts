@@ -4,6 +4,7 @@ import { Client } from '../client';
 import { type Compiled, compile } from '../compiler';
 import { MemoryDispatch } from '../dispatch/memory-dispatch';
 import { consoleLogger } from '../embedded/console-logger';
+import { guarded } from '../embedded/guarded-logger';
 import { idsBy } from '../embedded/system-ids';
 import { Engine } from '../engine';
 import { HoldfastError } from '../errors';
@@ -240,7 +241,7 @@ export class TestEnvironment {
     this.handlers = new WatchedResolver(this.resolver, this.activity);
     const { life, compiled, ids } = this;
     const clock = life.clock(this.clock);
-    const logger = this.options.logger ?? errorsOnly;
+    const logger = guarded(this.options.logger ?? errorsOnly);
     const dispatch = new MortalDispatch(this.dispatch, life);
     const engine = new Engine({ store: this.store.during(life), dispatch, clock, logger });
     this.worker = new Worker({
