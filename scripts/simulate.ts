@@ -44,6 +44,7 @@ async function main(): Promise<void> {
     totals.historyEvents += result.historyEvents;
     totals.bodies += result.bodies;
     for (const [kind, struck] of result.faults) faults.set(kind, (faults.get(kind) ?? 0) + struck);
+    for (const report of result.violations) console.log(told(report));
     violations.push(...result.violations);
     if (Date.now() - shownAt < 5_000) return;
     shownAt = Date.now();
@@ -70,9 +71,6 @@ async function main(): Promise<void> {
   for (const [kind, struck] of [...faults].sort((a, b) => b[1] - a[1])) console.log(`  ${kind.padEnd(18)} ${struck}`);
   if (violations.length === 0) return;
   violations.sort((a, b) => a.seed - b.seed);
-  for (const { seed, violation } of violations.slice(0, 20)) {
-    console.log(`seed ${seed} breaks ${violation!.rule}: ${violation!.what}`);
-  }
   await showShrunk(violations[0]!);
   keep(violations);
   process.exitCode = 1;
@@ -110,6 +108,10 @@ function keep(broken: readonly SimulationReport[]): void {
     kept.push({ seed, found: `${violation!.rule}: ${violation!.what.slice(0, 200)}` });
   }
   writeFileSync(regressions, `${JSON.stringify(kept, null, 2)}\n`);
+}
+
+function told({ seed, violation }: SimulationReport): string {
+  return `seed ${seed} breaks ${violation!.rule}: ${violation!.what}`;
 }
 
 function rate(seeds: number, since: number): string {

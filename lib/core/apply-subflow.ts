@@ -14,14 +14,22 @@ export function applySubFlow(run: RunState, event: SubFlowEvent): void {
     case 'ChildStarted': {
       const { key, runId, attached } = event;
       run.dropKept(run.children.get(key)!.input);
+      // A run that was there before goes on, whatever becomes of the wait (U3).
       const { again: _, ...child } = run.children.get(key)!;
-      return run.children.set({ ...child, state: 'started', input: null, runId, attached });
+      const stop = attached ? null : child.stop;
+      return run.children.set({ ...child, state: 'started', input: null, runId, attached, stop });
     }
     case 'ChildClosed': {
       const { key, outcome } = event;
       const { input, runId } = run.children.get(key)!;
       run.dropKept(input);
-      return change(run, key, { state: 'closed', input: null, runId: outcome.runId ?? runId, outcome });
+      return change(run, key, {
+        state: 'closed',
+        input: null,
+        runId: outcome.runId ?? runId,
+        outcome,
+        closedIn: run.head.events,
+      });
     }
     case 'ParentAttached':
       run.head = { ...run.head, parents: [...run.head.parents, event.parent] };
@@ -47,6 +55,7 @@ function request(run: RunState, { child, execution, held }: ChildRequested): voi
     attached: false,
     stop: null,
     outcome: null,
+    closedIn: null,
   });
 }
 

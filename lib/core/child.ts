@@ -34,6 +34,8 @@ export interface ChildRow extends Row {
   /** How it is to be stopped, as soon as its start is confirmed. */
   readonly stop: Exclude<ParentClose, 'abandon'> | null;
   readonly outcome: ChildOutcome | null;
+  /** Number of the event that it closed with: calls with an older snapshot do not see it (S6). */
+  readonly closedIn: number | null;
 }
 
 /** How a SubFlow ended; `refused`: its start was turned down (U1). */

@@ -102,7 +102,9 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution, name
     fired: (execution.won?.fired ?? []).map((condition) => wonConditions[condition]!.id),
     subFlows: wonConditions.flatMap((condition) => {
       const child = condition.kind === 'subFlow' ? run.children.get(condition.key) : undefined;
-      return child?.outcome ? [[condition.id, child.flowId, child.outcome] as const] : [];
+      return child?.outcome && child.closedIn! <= call.snapshot!
+        ? [[condition.id, child.flowId, child.outcome] as const]
+        : [];
     }),
     ...originOf(run),
     locals: Object.fromEntries(Object.entries(execution.locals).map(([name, kept]) => [name, run.payloadOf(kept)])),

@@ -1,5 +1,6 @@
 import type { Obligation } from './child';
 import type { StartCommand } from './command';
+import type { ChildClosedCommand } from './flow-message';
 import { limits } from './limits';
 import type { Payload } from './payload';
 import type { RunState } from './run-state';
@@ -38,6 +39,12 @@ export interface PendingStart {
   readonly run: RunState;
 }
 
+/** What a parent is to be told until it has answered. */
+export interface OwedOutcome extends Row {
+  readonly parentFlowId: string;
+  readonly command: ChildClosedCommand;
+}
+
 /** Everything an owner keeps of one flowId: the ids of its requests, over all runs, and its latest run. */
 export class FlowState {
   readonly ids = new Table<Remembered>();
@@ -47,6 +54,8 @@ export class FlowState {
   readonly actions = new Table<ScheduleAction>();
   /** Firings of a schedule whose runs are starting or open. */
   readonly firings = new Table<FiringRow>();
+  /** How runs ended that another has replaced, for parents that have not saved it yet (U5). */
+  readonly outcomes = new Table<OwedOutcome>();
   run: RunState | undefined;
   /** A start whose first call is being made: nothing of it is saved yet (R10). Lost with the owner. */
   pending: PendingStart | undefined;
@@ -140,10 +149,33 @@ export class FlowState {
     return this.run?.isOpen ? this.run.due.next() : null;
   }
 
+  /** Keeps what a run that is replaced has not told its parents. */
+  keepOutcome(parentFlowId: string, command: ChildClosedCommand): void {
+    const seq = this.head.seq + 1;
+    this.head = { ...this.head, seq };
+    this.outcomes.set(`${command.chainId} ${command.key}`, { seq, parentFlowId, command });
+  }
+
+  outcomeDelivered(chainId: string, key: string): void {
+    if (!this.outcomes.has(`${chainId} ${key}`)) return;
+    this.outcomes.delete(`${chainId} ${key}`);
+    this.head = { ...this.head, seq: this.head.seq + 1 };
+  }
+
+  /** Closed runs of it still have something to tell others. */
+  get isOwing(): boolean {
+    return this.obligations.size + this.outcomes.size > 0;
+  }
+
+  /** Rows have changed that are not those of a run. */
+  get isDirty(): boolean {
+    return this.ids.isDirty || this.obligations.isDirty || this.outcomes.isDirty;
+  }
+
   /** Nothing of the flowId is worth keeping. */
   get isEmpty(): boolean {
     const { runId, schedule } = this.head;
-    return runId === null && !schedule && this.ids.size === 0 && this.obligations.size === 0 && !this.pending;
+    return runId === null && !schedule && this.ids.size === 0 && !this.isOwing && !this.pending;
   }
 
   /** Drops ids that need not be remembered any more; gives the time when the others can go, undefined if none is left. */

@@ -1,6 +1,6 @@
 import type { ChildOutcome, ChildRow, Obligation } from './child';
 import type { ChildClosedCommand, ChildStartCommand, ChildStopCommand, FlowMessage } from './flow-message';
-import type { FlowState } from './flow-state';
+import type { FlowState, OwedOutcome } from './flow-state';
 import type { RunState } from './run-state';
 
 /** A message to another flow, sent until that flow has answered; `key` is the same for each repeat. */
@@ -19,6 +19,7 @@ export function outboxOf(flow: FlowState): Tell[] {
     if (tell) tells.push(tell);
   }
   if (run) tells.push(...tellParents(run));
+  for (const owed of flow.outcomes.values()) tells.push(tellOutcome(owed));
   for (const obligation of flow.obligations.values()) {
     const tell = tellObligation(head.flowId, obligation);
     if (tell) tells.push(tell);
@@ -48,7 +49,7 @@ export function tellChild(run: RunState, child: ChildRow): Tell | undefined {
 }
 
 /** What a closed run has to tell the parents that have not saved it yet (U1, U5). */
-export function tellParents(run: RunState): Tell[] {
+export function tellParents(run: RunState): (Tell & { readonly command: ChildClosedCommand })[] {
   if (run.isOpen || run.head.nextRunId !== null) return [];
   return run.head.parents
     .filter(({ told }) => !told)
@@ -57,6 +58,10 @@ export function tellParents(run: RunState): Tell[] {
       flowId,
       command: closedOf(chainId, key, run.head.flowId, outcomeOfRun(run)),
     }));
+}
+
+export function tellOutcome({ parentFlowId, command }: OwedOutcome): Tell {
+  return { key: `closed ${command.chainId} ${command.key}`, flowId: parentFlowId, command };
 }
 
 export function tellObligation(

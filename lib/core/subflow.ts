@@ -11,7 +11,7 @@ import type {
   ChildStopCommand,
   ChildToldCommand,
 } from './flow-message';
-import { closedOf, outcomeOfRun, tellChild, tellObligation } from './outbox';
+import { closedOf, outcomeOfRun, tellChild, tellObligation, tellOutcome } from './outbox';
 import type { RunState } from './run-state';
 import { scheduleIdOf } from './schedule-state';
 import { beginRun, checkStart } from './start';
@@ -166,6 +166,7 @@ export function childStop(turn: Turn, { parent, runId, how }: ChildStopCommand):
 /** In the child's shard: a parent has saved how the run ended (U5). */
 export function childTold(turn: Turn, { parentFlowId, chainId, key }: ChildToldCommand): void {
   const { run } = turn.flow;
+  turn.flow.outcomeDelivered(chainId, key);
   const link = run?.head.parents.find((each) => each.chainId === chainId && each.key === key);
   if (run && !run.isOpen && link && !link.told) {
     turn.emit({ kind: 'OutcomeDelivered', parentFlowId, chainId, key });
@@ -173,7 +174,9 @@ export function childTold(turn: Turn, { parentFlowId, chainId, key }: ChildToldC
 }
 
 function tellIfClosed(turn: Turn, parentFlowId: string, chainId: string, key: string, runId?: string): void {
-  const { run, head } = turn.flow;
+  const { run, head, outcomes } = turn.flow;
+  const owed = outcomes.get(`${chainId} ${key}`);
+  if (owed) return turn.tell(tellOutcome(owed));
   if (run?.isOpen) return;
   const mine = run?.head.parents.some((each) => each.chainId === chainId && each.key === key);
   const outcome =

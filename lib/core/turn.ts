@@ -61,6 +61,9 @@ export class Turn {
     const event: Event = { at: this.now, ...body };
     this.events.push(event);
     if (event.kind === 'FlowStarted') {
+      for (const { flowId, command } of this.flow.run ? tellParents(this.flow.run) : []) {
+        this.flow.keepOutcome(flowId, command);
+      }
       this.flow.setRun(begin(event));
       return;
     }

@@ -21,15 +21,16 @@ export class Blocked {
     return this.errors.keys();
   }
 
-  /** True the first time a flow fails: what is in memory may be to blame, and its records deserve another look. */
-  doubt(flowId: string, error: unknown): boolean {
-    if (this.doubted.has(flowId)) return false;
-    this.logger.warn('a flow could not be read or decided, and is read again', { flowId, error });
-    this.doubted.add(flowId);
-    return true;
-  }
-
-  park(flowId: string, cause: unknown): void {
+  /**
+   * A flow could not be read or decided. The first time the cause is thrown: what is in memory, or was read while another owner
+   * wrote, may be to blame, and a session that reads its records anew has another look. Then the flow is parked.
+   */
+  met(flowId: string, cause: unknown): void {
+    if (!this.doubted.has(flowId)) {
+      this.logger.warn('a flow could not be read or decided, and is read again', { flowId, error: cause });
+      this.doubted.add(flowId);
+      throw cause;
+    }
     this.logger.error('a flow is blocked: it cannot be read or decided', { flowId, error: cause });
     const what = cause instanceof Error ? cause.message : String(cause);
     const message = `The Flow ${JSON.stringify(flowId)} is blocked: ${what}`;

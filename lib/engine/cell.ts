@@ -1,4 +1,4 @@
-import { type Event, type FlowHead, FlowState, limits } from '../core';
+import { type Event, type FlowHead, FlowState, limits, type ResultCommand } from '../core';
 import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
 import { Document } from '../store/document';
@@ -28,7 +28,10 @@ export class Cell {
     const { flowId } = flow.head;
     this.document = new Document(
       { head: keys.flow(flowId), row: (table, key) => keys.flowRow(flowId, table, key), rows: keys.flowRows(flowId) },
-      { ids: flow.ids, obligations: flow.obligations, actions: flow.actions, firings: flow.firings },
+      {
+        ...{ ids: flow.ids, obligations: flow.obligations, outcomes: flow.outcomes },
+        ...{ actions: flow.actions, firings: flow.firings },
+      },
     );
   }
 
@@ -39,7 +42,7 @@ export class Cell {
     if (!head) return cell;
     cell.flow.head = head;
     cell.savedHead = head;
-    cell.savedOwing = cell.flow.obligations.size > 0;
+    cell.savedOwing = cell.flow.isOwing;
     cell.savedFiring = cell.firingKey();
     cell.savedSchedule = head.schedule !== undefined;
     if (head.runId === null) return cell;
@@ -70,9 +73,21 @@ export class Cell {
     return [...this.replaced, ...(this.current?.isDirty ? [this.current] : [])];
   }
 
+  /** Whether it is the result of the current attempt of a SYNC call: what follows from it waits for its write (P3). */
+  isSyncResult({ execution, token }: ResultCommand): boolean {
+    const call = this.flow.run?.executions.get(execution)?.call;
+    return call?.token === token && call.durability === 'SYNC';
+  }
+
   /** Whether the history has reached its limit (N3). */
   get wantsRoll(): boolean {
     return this.current?.wantsRoll ?? false;
+  }
+
+  /** Whether that run is the latest and is still needed: a closed child until its parents have saved its outcome (U5). */
+  isOwing(runId: string): boolean {
+    const { flow } = this;
+    return flow.head.runId === runId && (flow.isOwing || (flow.run?.isOwing ?? false));
   }
 
   /**
@@ -83,8 +98,6 @@ export class Cell {
     const { flow } = this;
     if (flow.head.runId !== null && flow.head.runId !== runId) return undefined;
     if (flow.run?.isOpen) return undefined;
-    // A closed child is kept until its parents have saved its outcome (U5).
-    if (flow.run?.isOwing || flow.obligations.size > 0) return now + 60_000;
     flow.run = undefined;
     flow.head = { ...flow.head, runId: null };
     this.current = undefined;
@@ -93,12 +106,12 @@ export class Cell {
 
   /** See `RunRecord.wakeAt`; what closed runs owe their children also keeps it in memory. */
   wakeAt(): number | undefined {
-    if (this.flow.obligations.size > 0) return 0;
+    if (this.flow.isOwing) return 0;
     return this.flow.head.schedule ? (this.flow.nextDueAt ?? undefined) : this.current?.wakeAt();
   }
 
   private saveObligationWake(batch: Map<string, Uint8Array | undefined>): void {
-    const owes = this.flow.obligations.size > 0;
+    const owes = this.flow.isOwing;
     if (owes === this.savedOwing) return;
     const { flowId } = this.flow.head;
     batch.set(keys.wake(0, `~${flowId}`), owes ? encodeRecord(flowId) : undefined);
@@ -137,7 +150,7 @@ export class Cell {
     this.saveObligationWake(batch);
     this.saveFiringWake(batch);
     this.saveScheduleGarbage(batch);
-    if (this.flow.head !== this.savedHead || this.flow.ids.isDirty || this.flow.obligations.isDirty) {
+    if (this.flow.head !== this.savedHead || this.flow.isDirty) {
       if (this.flow.isEmpty) this.document.remove(batch);
       else this.document.save(this.flow.head, batch);
       this.savedHead = this.flow.head;

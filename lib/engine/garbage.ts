@@ -16,6 +16,8 @@ export interface GarbageRecord {
 
 /** How often the store is asked for garbage that is due. */
 const lookMs = 30_000;
+/** A run that still has to tell somebody something is looked at again after this time. */
+const owingMs = 60_000;
 /** Keys removed in one batch. */
 const keysPerBatch = 2_000;
 
@@ -67,46 +69,61 @@ export class Garbage {
 
   /** If there was more than one batch may hold, gives the write that removes its part. */
   private async collect(): Promise<number | undefined> {
-    const removed: string[] = [];
+    let room = keysPerBatch;
     for await (const [key, bytes] of this.store.scan(keys.garbageUntil(this.time.now()))) {
       const record = decodeRecord(bytes) as GarbageRecord;
-      const rest = keysPerBatch - removed.length;
-      const ranges =
-        record.upTo === null
-          ? [keys.historyOf(record.runId), keys.runRows(record.runId), keys.copiesOf(record.runId)]
-          : [keys.historyUpTo(record.runId, record.upTo), keys.copiesBefore(record.runId, record.upTo)];
-      const found: string[] = [];
-      for (const range of ranges) {
-        for await (const [each] of this.store.scan({ ...range, limit: rest - found.length + 1 })) found.push(each);
-        if (found.length > rest) break;
-      }
-      removed.push(...found.slice(0, rest));
-      if (found.length > rest) break;
       if (record.upTo === null) {
         // One that is loaded may be let go again before it is this one's turn; only an unreadable one never comes.
         for (let tries = 0; tries < 10 && !this.cells.get(record.flowId); tries++)
           await this.cells.load([record.flowId]);
-        this.forget(record);
+        if (!this.forget(key, record)) continue;
         this.hooks.removing(record.runId);
-        removed.push(keys.run(record.runId));
       }
-      removed.push(key);
-      if (removed.length >= keysPerBatch) break;
+      const found = await this.keysOf(record, room + 1);
+      for (const each of found.slice(0, room)) this.pipeline.put(each, undefined);
+      // The record stays for as long as there is more.
+      if (found.length <= room) this.pipeline.put(key, undefined);
+      room -= found.length + 1;
+      if (room <= 0) break;
     }
-    for (const key of removed) this.pipeline.put(key, undefined);
     const batch = this.pipeline.gathering;
     this.pipeline.go();
-    return removed.length >= keysPerBatch ? batch : undefined;
+    return room <= 0 ? batch : undefined;
   }
 
-  /** Lets go of the flowId with its last run, or, while ids of its requests are remembered, later (I1). */
-  private forget({ flowId, runId }: GarbageRecord): void {
-    const cell: Cell | undefined = this.cells.get(flowId);
-    if (!cell) return;
-    const again = cell.forgetRun(runId, this.time.now());
-    this.pipeline.change(cell);
-    if (again !== undefined) {
-      this.pipeline.put(keys.garbage(again, runId, null), encodeRecord({ flowId, runId, upTo: null }));
+  private async keysOf({ runId, upTo }: GarbageRecord, limit: number): Promise<string[]> {
+    const ranges =
+      upTo === null
+        ? [keys.historyOf(runId), keys.runRows(runId), keys.copiesOf(runId)]
+        : [keys.historyUpTo(runId, upTo), keys.copiesBefore(runId, upTo)];
+    const found: string[] = [];
+    for (const range of ranges) {
+      if (found.length === limit) break;
+      for await (const [key] of this.store.scan({ ...range, limit: limit - found.length })) found.push(key);
     }
+    return found;
+  }
+
+  /**
+   * Lets go of a closed run before its rows are removed, so that nothing is added to it any more; and of its flowId with the
+   * last run, or, while ids of its requests are remembered, later (I1). False for one that must be kept for a while.
+   */
+  private forget(key: string, { flowId, runId }: GarbageRecord): boolean {
+    const cell: Cell | undefined = this.cells.get(flowId);
+    // It cannot be read: a later look finds it again.
+    if (!cell) return false;
+    const now = this.time.now();
+    const later = (at: number) =>
+      this.pipeline.put(keys.garbage(at, runId, null), encodeRecord({ flowId, runId, upTo: null }));
+    if (cell.isOwing(runId)) {
+      this.pipeline.put(key, undefined);
+      later(now + owingMs);
+      return false;
+    }
+    const again = cell.forgetRun(runId, now);
+    this.pipeline.change(cell);
+    this.pipeline.put(keys.run(runId), undefined);
+    if (again !== undefined) later(again);
+    return true;
   }
 }

@@ -162,14 +162,7 @@ export class Intake {
     this.meet(command.token);
     this.parts.owner.workers.release(command.worker, command.token);
     this.parts.tasks.over(command.token);
-    const cell = this.parts.cells.get(flowId);
-    const call = cell?.flow.run?.executions.get(command.execution)?.call;
-    const sync = call?.token === command.token && call.durability === 'SYNC';
-    // Before it is decided: hand-outs that follow from it must find it (P2).
-    if (cell && sync) {
-      cell.syncResultIn = this.parts.pipeline.gathering;
-      this.parts.pipeline.hurry();
-    }
+    const call = this.parts.cells.get(flowId)?.flow.run?.executions.get(command.execution)?.call;
     // Only once: the repeat of a result that was taken names the same slots again.
     if (offer && call?.token === command.token) {
       this.parts.tasks.credit(command.worker, this.parts.plans.get(command.plan), offer);

@@ -73,6 +73,8 @@ export class RunRecord {
     // In a transactional window things are put off that the next owner has to look at (R7).
     if (run.isOwing || run.window !== null) return 0;
     if (!run.isOpen) return undefined;
+    // What an open RPC has locked is free for the next owner, who must give it to those that wait for it (L6).
+    if (run.locked.size > 0 && [...run.calls.values()].some(({ locks }) => locks.length > 0)) return 0;
     if (run.ready.size > 0 || run.running.size > 0 || run.retrying.size > 0 || run.isEnding) return 0;
     return run.due.next() ?? undefined;
   }

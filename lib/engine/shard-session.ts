@@ -61,7 +61,6 @@ export class ShardSession {
   /** Commands of the engine's own, for the next turn. */
   private own: OwnCommand[] = [];
   private ended = false;
-  private isOpen = false;
 
   private constructor(
     private readonly store: ShardStore,
@@ -76,7 +75,7 @@ export class ShardSession {
     const origin = { shard: parts.shard, epoch: store.epoch };
     this.outlet = new Outlet(parts.dispatch, parts.lease, origin, (error) => hooks.failed(error));
     this.plans = new Plans(store);
-    this.cells = new Cells(store, settings.idleFlowsInMemory, (flowId, error) => this.block(flowId, error));
+    this.cells = new Cells(store, settings.idleFlowsInMemory, (flowId, error) => blocked.met(flowId, error));
     this.wakes = new Wakes(store, clock, time, { due: () => hooks.wake(), failed: (error) => hooks.failed(error) });
     this.pipeline = new WritePipeline(store, clock, settings.writeTimeoutMs, {
       complete: (batch, changed) => {
@@ -110,8 +109,12 @@ export class ShardSession {
         if (commands.length > 0) hooks.wake();
       },
     };
-    const wake = () => hooks.wake();
-    this.tasks = new Tasks({ ...shared, wake, inbox, sendCallAgain: (token) => this.calls.sendAgain(token) });
+    this.tasks = new Tasks({
+      ...shared,
+      wake: () => hooks.wake(),
+      inbox,
+      sendCallAgain: (token) => this.calls.sendAgain(token),
+    });
     this.calls = new Calls({
       ...shared,
       watch: (worker, task) => this.tasks.watch(worker, { ...task, heartbeatTimeoutMs: task.silenceMs }),
@@ -136,7 +139,6 @@ export class ShardSession {
     const time = new ShardClock(parts.clock, stored ? (decodeRecord(stored) as number) : 0);
     const session = new ShardSession(store, time, inbox, watchers, blocked, parts, hooks);
     await session.load();
-    session.isOpen = true;
     return session;
   }
 
@@ -221,6 +223,10 @@ export class ShardSession {
     if (this.deferred.hold(cell.flow, command, () => this.run(flowId, command, onAnswer))) return;
     // It was asked for with every event past the limit, and is done once.
     if (command.kind === 'roll' && !cell.wantsRoll) return;
+    if (command.kind === 'result' && cell.isSyncResult(command)) {
+      cell.syncResultIn = this.pipeline.gathering;
+      this.pipeline.hurry();
+    }
     const before = cell.flow.head;
     try {
       const plan = this.plans.for(command, cell.flow.run);
@@ -237,7 +243,7 @@ export class ShardSession {
       this.deferred.resume(cell.flow);
     } catch (error) {
       // The state in memory may be half changed and must not be saved: the flow is parked, the shard starts afresh.
-      this.block(flowId, error);
+      this.blocked.met(flowId, error);
       throw error;
     }
   }
@@ -288,11 +294,5 @@ export class ShardSession {
     if (cell.flow.pending || cell.taps.size > 0 || (cell.flow.run?.calls.size ?? 0) > 0) return false;
     if (this.watchers.has(flowId) || this.tasks.holds(flowId)) return false;
     return cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable;
-  }
-
-  /** Parks a flow. What failed while its owner worked is first looked at again by a session that reads its records anew. */
-  private block(flowId: string, cause: unknown): void {
-    if (this.isOpen && this.blocked.doubt(flowId, cause)) throw cause;
-    this.blocked.park(flowId, cause);
   }
 }

@@ -12,12 +12,12 @@ import { LeaseTable, SimLeases } from './sim-leases';
 import { type ProcessParts, SimProcess } from './sim-process';
 import { SimStateStore, type StoreSpeed } from './sim-store';
 import { Switchboard } from './switchboard';
+import { flows } from './workload/flows';
 import type { Journal } from './workload/journal';
 import type { Programs } from './workload/program';
 import { SimResolver } from './workload/sim-resolver';
-import { flows } from './workload/steps';
 
-const compiled = compile([flows.Steady, flows.Hasty]);
+const compiled = compile(Object.values(flows));
 const leaseMs = 8_000;
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -78,7 +78,8 @@ export class Cast {
 
   /** Lets everything run again and makes up for what is missing. Some that stand still wake up long after. */
   heal(): void {
-    const wakesAll = this.random.chance(0.7);
+    // Nobody can take an embedded store over from a process that stands still.
+    const wakesAll = this.random.chance(0.7) || this.settings.layout === 'embedded';
     for (const process of this.processes.values()) {
       process.cut.dispatch = false;
       process.cut.store = false;
@@ -205,7 +206,7 @@ export class Cast {
   private startWorker(process: SimProcess, board: Switchboard): void {
     const resolver = new SimResolver(process, this.journal, this.programs);
     const dispatch = new SimDispatch(board, process, (message) => {
-      resolver.task = message?.kind === 'handOut' ? message.task : undefined;
+      resolver.task = message && 'task' in message ? message.task : undefined;
     });
     const { shards, slots, layout } = this.settings;
     const name = process.kind === 'worker' ? process.name : `${process.name}:worker`;

@@ -2,10 +2,10 @@ import type { Client } from '../../client';
 import { initially } from '../../client';
 import { HoldfastError } from '../../errors';
 import type { Random } from './random';
+import { flows } from './workload/flows';
 import type { Program } from './workload/program';
 import { Counter, Letters, Parcels, parcelKeys } from './workload/state';
 import { stepNamed } from './workload/step-names';
-import { flows } from './workload/steps';
 
 /** Something a client is to do. Whoever does it, and however often, it is the same request. */
 export interface Errand {
@@ -19,11 +19,11 @@ export interface Errand {
   isDone: boolean;
 }
 
-const call = { deadline: 20_000 } as const;
+export const call = { deadline: 20_000 } as const;
 
 /** What the clients do to one flow. */
 export function errandsFor(program: Program, random: Random, chaosMs: number): Errand[] {
-  const { flowId, flow, durability } = program;
+  const { flowId, flow } = program;
   const type = flows[flow] as any;
   const errands: Errand[] = [];
   const startMs = random.below(2_000);
@@ -31,14 +31,7 @@ export function errandsFor(program: Program, random: Random, chaosMs: number): E
     errands.push({ name: `${name} ${flowId}`, flowId, atMs, waits, run, isDone: false });
   const during = () => startMs + random.magnitude(1, Math.max(2, chaosMs * 1.2));
   const start = (number: number, idReuse?: string) => {
-    const options = {
-      requestId: `start ${number} of ${flowId}`,
-      attributes: [initially(Counter, program.initialCounter)],
-      ...(random.chance(0.15) ? { startDelay: random.magnitude(1, 20_000) } : {}),
-      ...(durability ? { durability } : {}),
-      ...(idReuse ? { idReuse } : {}),
-      ...call,
-    };
+    const options = startOptions(program, random, `start ${number} of ${flowId}`, idReuse);
     const { input } = program.nodes[0]!;
     return (client: Client) => client.start(type, flowId, input as never, options as never);
   };
@@ -74,6 +67,21 @@ export function errandsFor(program: Program, random: Random, chaosMs: number): E
     add('waitForStep', startMs + 2, (client) => client.waitForStep(type, flowId, stepNamed('Plain') as never), true);
   }
   return errands;
+}
+
+export function startOptions(program: Program, random: Random, requestId: string, idReuse?: string): object {
+  const { durability, timeoutMs, historyLimit, retentionMs, initialCounter } = program;
+  return {
+    requestId,
+    attributes: [initially(Counter, initialCounter)],
+    ...(random.chance(0.15) ? { startDelay: random.magnitude(1, 20_000) } : {}),
+    ...(durability && { durability }),
+    ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+    ...(historyLimit !== undefined && { historyLimit }),
+    ...(retentionMs !== undefined && { retention: retentionMs }),
+    ...(idReuse && { idReuse }),
+    ...call,
+  };
 }
 
 /** Ends a run that goes on by nothing but what nobody sends. */

@@ -1,4 +1,4 @@
-import { apply, begin, type Event, type RunState } from '../../core';
+import { apply, begin, continueRun, type Event, type RunState } from '../../core';
 
 /** Where two runs differ in what is stored of them; undefined where they do not. */
 export function difference(a: RunState, b: RunState): string | undefined {
@@ -13,12 +13,19 @@ export function difference(a: RunState, b: RunState): string | undefined {
   return undefined;
 }
 
-/** The state that a history gives. */
-export function fold([first, ...rest]: readonly Event[]): RunState {
-  if (first?.kind !== 'FlowStarted') throw new Error(`A history begins with ${first?.kind}.`);
-  const run = begin(first);
-  for (const event of rest) apply(run, event);
-  return run;
+/** The states that the histories of a chain of runs give. */
+export function fold(histories: readonly (readonly Event[])[]): RunState[] {
+  const runs: RunState[] = [];
+  for (const [first, ...rest] of histories) {
+    const before = runs.at(-1);
+    let run: RunState;
+    if (first?.kind === 'FlowStarted' && !before) run = begin(first);
+    else if (first?.kind === 'RunContinued' && before) run = continueRun(before, first);
+    else throw new Error(`A history begins with ${first?.kind}.`);
+    for (const event of rest) apply(run, event);
+    runs.push(run);
+  }
+  return runs;
 }
 
 /** Equal as stored values: byte arrays by their bytes, and a field that is undefined is not there. */

@@ -1,9 +1,10 @@
 import type { WriteBatch } from '../../ports';
 import { decode, shardOf } from '../../values';
 import { Cast } from './cast';
-import { type Errand, errandsFor, stopErrand } from './client-work';
+import { type Errand, stopErrand } from './client-work';
 import { Disk, type DiskShard } from './disk';
 import { drawSettings } from './draw-settings';
+import { drawWork } from './draw-work';
 import { type FaultLimits, Faults } from './faults';
 import { Incidents } from './incidents';
 import { checkSeen } from './model/call-events';
@@ -18,9 +19,8 @@ import { StateChecks } from './state-checks';
 import { Switchboard } from './switchboard';
 import { Timeline } from './timeline';
 import { Traffic } from './traffic';
-import { generateProgram } from './workload/generate';
 import { type BodyRun, Journal } from './workload/journal';
-import type { Program } from './workload/program';
+import { Programs } from './workload/program';
 
 export interface SimulationOptions extends FaultLimits {
   readonly seed: number;
@@ -42,8 +42,8 @@ export class Simulation {
   private readonly timeline = new Timeline();
   private readonly random: Random;
   private readonly faults: Faults;
-  private readonly programs = new Map<string, Program>();
-  private readonly errands: Errand[] = [];
+  private readonly programs = new Programs();
+  private readonly errands: Errand[];
   private readonly journal: Journal;
   private readonly durable: Durable;
   private readonly told: Told;
@@ -60,7 +60,7 @@ export class Simulation {
     this.random = random;
     this.faults = new Faults(random.fork(), options);
     this.chaosMs = random.magnitude(1_000, 2 * minute);
-    this.plan(random.fork());
+    this.errands = drawWork(random.fork(), this.programs, this.chaosMs, options.flows);
     const violated = (rule: string, what: string) => this.violated(rule, what);
     this.journal = new Journal({ entered: (body) => this.entered(body), violated });
     this.durable = new Durable(this.programs);
@@ -118,16 +118,12 @@ export class Simulation {
     const settled = await this.until(timeline.now + settleMs, () => this.hasSettled());
     if (!settled) this.violated('stuck', this.describeStuck());
     this.stopIdle();
-    const closed = await this.until(timeline.now + 5 * minute, () => this.errands.every(({ isDone }) => isDone));
+    const closed = await this.until(timeline.now + 5 * minute, () => this.hasClosed());
     if (!closed) this.violated('stuck', this.describeStuck());
     // Handlers that do not listen to their signals run on for a while.
     await this.until(timeline.now + 2 * minute, () => !this.journal.isRunning());
-    const before = timeline.events;
-    await this.until(timeline.now + quietMs);
-    const noise = timeline.events - before;
-    const engines = this.cast.engines.filter(({ process }) => !process.isDead).length;
-    if (noise > 250 * engines + 50 * this.cast.settings.shards)
-      this.violated('stuck', `${noise} events in half a quiet minute`);
+    const noise = await this.noise();
+    if (noise !== undefined) this.violated('stuck', `${noise} events in half a quiet minute`);
     await this.judge();
     return this.report();
   }
@@ -162,12 +158,32 @@ export class Simulation {
   }
 
   private hasSettled(): boolean {
-    const flowsAreIdle = [...this.programs.keys()].every((flowId) => {
+    for (const child of this.durable.children.all()) if (this.durable.children.unsettled(child)) return false;
+    const flowsAreIdle = this.programs.flowIds().every((flowId) => {
       const run = this.durable.latest(flowId);
       return run ? isIdle(run, this.timeline.now) : this.errands.every((each) => each.flowId !== flowId || each.isDone);
     });
     if (!flowsAreIdle) return false;
     return this.errands.every(({ isDone, waits, flowId }) => isDone || (waits && this.durable.latest(flowId)?.isOpen));
+  }
+
+  /** Events in half a minute in which nothing should happen, if they are too many; what wakes up late may make some once. */
+  private async noise(): Promise<number | undefined> {
+    const { timeline, cast } = this;
+    let noise = 0;
+    for (let look = 0; look < 3; look++) {
+      const before = timeline.events;
+      await this.until(timeline.now + quietMs);
+      noise = timeline.events - before;
+      const engines = cast.engines.filter(({ process }) => !process.isDead).length;
+      if (noise <= 250 * engines + 50 * cast.settings.shards) return undefined;
+    }
+    return noise;
+  }
+
+  private hasClosed(): boolean {
+    for (const child of this.durable.children.all()) if (this.durable.children.unsettled(child)) return false;
+    return this.errands.every(({ isDone }) => isDone);
   }
 
   private judgeWrite(shard: DiskShard, batch: WriteBatch, writer: SimProcess): void {
@@ -181,7 +197,7 @@ export class Simulation {
 
   /** Runs that wait for what never comes are told to end. */
   private stopIdle(): void {
-    for (const flowId of this.programs.keys()) {
+    for (const flowId of this.programs.flowIds()) {
       if (!this.durable.latest(flowId)?.isOpen) continue;
       const errand = stopErrand(flowId);
       this.errands.push(errand);
@@ -195,17 +211,6 @@ export class Simulation {
       this.violated(rule, what),
     );
     await this.look();
-  }
-
-  private plan(random: Random): void {
-    const count = random.between(1, 4);
-    for (let number = 0; number < count; number++) {
-      const own = random.fork();
-      if (number >= (this.options.flows ?? count)) continue;
-      const program = generateProgram(own, number);
-      this.programs.set(program.flowId, program);
-      this.errands.push(...errandsFor(program, own, this.chaosMs));
-    }
   }
 
   /** Not where leases got lost, or a clock was set back that a holder trusts. */
@@ -226,6 +231,8 @@ export class Simulation {
       },
       lastHeard: (worker, until) => this.traffic.lastHeard(writer, shard.shard, worker, until),
       tokens: this.durable.tokens,
+      children: this.durable.children,
+      assign: (flowId, program) => this.programs.assign(flowId, program),
       decode,
       violated: (rule, what) => this.violated(rule, what),
     };
@@ -236,7 +243,7 @@ export class Simulation {
     const { task, process } = body;
     const what = `${task.flowId}: ${task.execution}.${task.method} #${task.attempt}`;
     const token = this.durable.tokens.get(task.token);
-    const run = this.durable.runs.get(task.runId);
+    const run = this.durable.runs.get(task.chainId)?.latest;
     const execution = run?.executions.get(task.execution);
     if (token && this.cast.named(token.worker) !== process) this.violated('X4', `${what} runs in ${process.name}`);
     if (token?.isRunning && execution?.call) {
@@ -248,12 +255,16 @@ export class Simulation {
   }
 
   private describeStuck(): string {
-    const runs = [...this.programs.keys()].map((flowId) => this.durable.latest(flowId));
+    const runs = this.programs.flowIds().map((flowId) => this.durable.latest(flowId));
     const open = runs
       .filter((run) => run !== undefined && !isIdle(run, this.timeline.now))
       .map((run) => describeStuck(run!));
     const errands = this.errands.filter(({ isDone }) => !isDone).map(({ name }) => name);
-    return [...open, ...errands.map((name) => `not done: ${name}`)].join(' | ');
+    const { children } = this.durable;
+    const unsettled = [...children.all()]
+      .map((child) => children.unsettled(child))
+      .filter((each) => each !== undefined);
+    return [...open, ...unsettled, ...errands.map((name) => `not done: ${name}`)].join(' | ');
   }
 
   private violated(rule: string, what: string): void {
@@ -276,7 +287,7 @@ export class Simulation {
       events: this.timeline.events,
       faults: this.faults.counts,
       struck: this.faults.struck,
-      flows: this.programs.size,
+      flows: this.programs.flowIds().length,
       bodies: this.journal.bodies.length,
       historyEvents: [...this.durable.runs.values()].reduce((sum, { events }) => sum + events, 0),
       virtualMs: this.timeline.elapsed,

@@ -5,6 +5,7 @@ import type { Disk } from './disk';
 import { viewOf } from './engine-view';
 import { brokenInvariant } from './invariants';
 import type { Durable } from './model/durable';
+import type { RunModel } from './model/run-model';
 import { difference, fold } from './same-run';
 
 /** Every so often what is stored is decoded and compared with what its owner has. */
@@ -52,13 +53,20 @@ export class StateChecks {
     if (wrong) this.violated('P6', `${run.head.flowId}: memory and store differ in ${wrong}`);
   }
 
-  /** The history of a run gives the state that is stored (N1: which is never made from it). */
-  async compareHistory(shard: number, runId: string): Promise<RunState | undefined> {
-    const stored = await RunRecord.load(this.disk.view(shard), runId);
-    const history = this.durable.histories.get(runId)!;
-    const wrong = stored ? difference(fold(history), stored.run) : 'it has no record';
-    if (wrong) this.violated('fold', `${this.durable.runs.get(runId)!.program.flowId}: ${wrong}`);
-    return stored?.run;
+  /** The histories of a chain give the states that are stored of its runs (N1: which are never made from them). */
+  async compareHistory(shard: number, first: RunModel): Promise<(readonly [RunModel, RunState])[]> {
+    const runs: RunModel[] = [];
+    for (let run: RunModel | undefined = first; run; run = run.next) runs.push(run);
+    const folded = fold(runs.map(({ runId }) => this.durable.histories.get(runId)!));
+    const found: (readonly [RunModel, RunState])[] = [];
+    for (const [i, run] of runs.entries()) {
+      if (run.isRemoved) continue;
+      const stored = await RunRecord.load(this.disk.view(shard), run.runId);
+      const wrong = stored ? difference(folded[i]!, stored.run) : 'it has no record';
+      if (wrong) this.violated('fold', `${run.program.flowId}: ${wrong}`);
+      if (stored) found.push([run, stored.run]);
+    }
+    return found;
   }
 }
 

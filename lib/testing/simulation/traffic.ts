@@ -25,11 +25,14 @@ export class Traffic implements TrafficWatch {
   sent(from: SimProcess, message: ToShard): void {
     const { told, timeline, note } = this.parts;
     note(from, () => `sends ${message.kind} ${'flowId' in message ? message.flowId : ''}`);
-    if (message.kind === 'request' || message.kind === 'read') told.ask(message, timeline.now);
+    if (message.kind === 'request' || message.kind === 'read' || message.kind === 'call') {
+      told.ask(message, timeline.now);
+    }
+    if (message.kind === 'tell') told.tell(message);
   }
 
   trimmed(by: SimProcess, message: ToShard): void {
-    if (message.kind === 'result') this.parts.told.trimmedResult(by.name, message.command);
+    if (message.kind === 'result') this.parts.told.trimmedResult(by.name, message);
   }
 
   speaks(from: SimProcess, { shard }: Origin): void {

@@ -57,10 +57,10 @@ export function attemptStarted(
   call.startedAt = event.at;
   call.token = event.token;
   call.worker = event.worker;
-  call.expected ??= run.lookOf(execution, call.method);
+  call.expected ??= run.lookOf(execution, call.method, witness);
   const { worker, token } = event;
-  const { runId } = run;
-  witness.tokens.set(token, { runId, execution: execution.id, method: call.method, worker, isRunning: true });
+  const { chainId } = run;
+  witness.tokens.set(token, { chainId, execution: execution.id, method: call.method, worker, isRunning: true });
   const body = witness.journal.withToken(token);
   // An ASYNC body may have been entered before this was durable.
   if (body) checkSeen(call, body, what, check);
@@ -141,7 +141,7 @@ function checkHeartbeat(
 ): void {
   if (event.heartbeat == null || event.token === null) return;
   const { method } = execution.call!;
-  const call = callName({ runId: run.runId, execution: execution.id, method });
+  const call = callName({ chainId: run.chainId, execution: execution.id, method });
   const beats = witness.journal.ofCall(call).flatMap((body) => body.beats);
   const known = beats.some((beat) => witness.decode(event.heartbeat!) === beat);
   check(known, 'X3', `${execution.id}.${method} keeps a heartbeat that no attempt gave`);

@@ -1,5 +1,6 @@
 import type { SimProcess } from '../sim-process';
 import type { Journal } from '../workload/journal';
+import type { Children } from './child-model';
 
 /** What the model needs besides the history to judge it. */
 export interface Witness {
@@ -14,13 +15,16 @@ export interface Witness {
   /** The last time before `until` at which the writer heard a beat of the worker. */
   lastHeard(worker: string, until: number): number | undefined;
   readonly tokens: Map<string, TokenModel>;
+  readonly children: Children;
+  /** A flowId is to run a program from here on: that of a SubFlow. */
+  assign(flowId: string, program: string): void;
   decode(payload: Uint8Array): unknown;
   violated(rule: string, what: string): void;
 }
 
 /** A hand-out that is durable. */
 export interface TokenModel {
-  readonly runId: string;
+  readonly chainId: string;
   readonly execution: string;
   readonly method: string;
   readonly worker: string;

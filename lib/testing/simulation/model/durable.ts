@@ -5,6 +5,7 @@ import { decodeRecord } from '../../../values';
 import type { DiskShard } from '../disk';
 import type { Programs } from '../workload/program';
 import type { TokenModel, Witness } from './check';
+import { Children } from './child-model';
 import { takeEvent } from './run-events';
 import { RunModel } from './run-model';
 
@@ -17,6 +18,7 @@ export class Durable {
   readonly byFlow = new Map<string, RunModel[]>();
   readonly histories = new Map<string, Event[]>();
   readonly tokens = new Map<string, TokenModel>();
+  readonly children = new Children();
   private readonly wakes = new Map<string, Set<number>>();
   private readonly clocks = new Map<number, number>();
 
@@ -24,8 +26,10 @@ export class Durable {
 
   take(shard: DiskShard, batch: WriteBatch, witness: Witness): void {
     const touched = new Set<RunModel>();
+    const clock = decodeRecord(batch.get(keys.clock)!) as number;
     let [earliest, latest] = [Number.POSITIVE_INFINITY, 0];
     for (const [key, bytes] of batch) {
+      if (bytes === undefined) this.takeRemoval(key, clock, witness);
       if (!key.startsWith('h/') || bytes === undefined) continue;
       const [, runId, number] = key.split('/') as [string, string, string];
       for (const [i, event] of (decodeRecord(bytes) as Event[]).entries()) {
@@ -36,10 +40,9 @@ export class Durable {
       }
     }
     this.checkClock(shard.shard, earliest, latest, witness);
-    const clock = decodeRecord(batch.get(keys.clock)!) as number;
     for (const key of batch.keys()) if (key.startsWith('w/')) this.takeWake(key, batch.get(key) !== undefined);
     for (const run of touched) {
-      const neglected = run.neglected() ?? this.unfound(run, clock);
+      const neglected = run.neglected(witness) ?? this.unfound(run, clock);
       if (neglected) witness.violated('settle', `${run.program.flowId}: ${neglected}`);
     }
   }
@@ -50,6 +53,7 @@ export class Durable {
 
   private takeEvent(runId: string, number: number, event: Event, witness: Witness): RunModel | undefined {
     if (event.kind === 'FlowStarted') this.begin(event, witness);
+    if (event.kind === 'RunContinued') this.continue(event, witness);
     const run = this.runs.get(runId);
     if (!run || number !== run.events + 1) {
       const flowId = run?.program.flowId ?? 'an unknown run';
@@ -58,7 +62,39 @@ export class Durable {
     }
     this.histories.get(runId)!.push(event);
     takeEvent(run, event, witness);
+    if (run.program.calls.size > 0) {
+      const state = run.callLook();
+      if (run.pastStates.at(-1) !== state) run.pastStates.push(state);
+    }
     return run;
+  }
+
+  /** The next run of a chain begins in the write that closes the one before (N2). */
+  private continue(event: Event & { kind: 'RunContinued' }, witness: Witness): void {
+    const before = this.runs.get(event.previousRunId);
+    if (before?.nextRunId !== event.runId || before.next) {
+      witness.violated('N2', `${event.runId} continues ${event.previousRunId}, which does not end with it`);
+      return;
+    }
+    const run = before.continueAs(event.runId, event.at);
+    this.runs.set(run.runId, run);
+    this.byFlow.get(run.program.flowId)!.push(run);
+    this.histories.set(run.runId, []);
+  }
+
+  /** Nothing of a run is removed before its time (N5), or while a parent does not know how it ended (U5). */
+  private takeRemoval(key: string, now: number, witness: Witness): void {
+    const run = key.startsWith('r/') ? this.runs.get(key.slice(2)) : undefined;
+    if (!run) return;
+    run.isRemoved = true;
+    const { flowId } = run.program;
+    const due = run.closedAt + run.retentionMs;
+    if (run.isOpen || now < due) {
+      witness.violated('N5', `${flowId}: ${run.runId} was removed at ${now}, and was to be kept until ${due}`);
+    }
+    if (run.status === 'continuedAsNew') return;
+    const waiting = this.children.of(run).find(({ outcome, parent }) => outcome === null && parent.latest.isOpen);
+    if (waiting) witness.violated('U5', `${flowId}: it was removed before ${waiting.key} heard how it ended`);
   }
 
   private begin(event: Event & { kind: 'FlowStarted' }, witness: Witness): void {
@@ -69,7 +105,7 @@ export class Durable {
     if (runs.some((run) => run.requestId === requestId)) {
       witness.violated('F5', `${flowId}: the request ${requestId} started two runs`);
     }
-    const run = new RunModel(this.programs.get(flowId)!, runId, requestId, event.at);
+    const run = new RunModel(this.programs.get(flowId)!, runId, requestId, event.at, runId);
     this.runs.set(runId, run);
     this.byFlow.set(flowId, [...runs, run]);
     this.histories.set(runId, []);

@@ -27,6 +27,8 @@ export interface ConditionModel {
   readonly id: string;
   /** Of a Channel. */
   readonly address: string | undefined;
+  /** Key of a SubFlow. */
+  readonly child?: string;
   readonly min: number;
   readonly max: number;
   /** Of a timer. */
@@ -52,6 +54,8 @@ export interface ExecutionModel {
   /** Messages by Channel that its wait consumed, and timers that had fired. */
   received: Record<string, string[]>;
   fired: string[];
+  /** Keys of the SubFlows of its wait, by the ids of their conditions. */
+  subFlows: ReadonlyMap<string, string>;
   local: string | null;
 }
 

@@ -9,11 +9,18 @@ export class LockModel {
     this.waiting.set(id, claims);
   }
 
+  /** Who holds a lock that these claims need. */
+  conflict(claims: readonly LockClaim[]): string | undefined {
+    for (const [holder, held] of this.holders) if (conflict(claims, held)) return holder;
+    return undefined;
+  }
+
   /** Why `id` must not be given its locks now; undefined where it may. */
   obstacle(id: string): string | undefined {
     const claims = this.waiting.get(id);
     if (!claims) return `${id} does not wait for locks`;
-    for (const [holder, held] of this.holders) if (conflict(claims, held)) return `${holder} holds one of them`;
+    const holder = this.conflict(claims);
+    if (holder !== undefined) return `${holder} holds one of them`;
     for (const [earlier, wanted] of this.waiting) {
       if (earlier === id) return undefined;
       if (conflict(claims, wanted)) return `${earlier} asked first`;

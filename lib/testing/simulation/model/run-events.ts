@@ -1,8 +1,19 @@
 import type { Event } from '../../../core';
 import { decode } from '../../../values';
+import { flowSettings } from '../workload/program';
 import { attemptFailed, attemptReturned, attemptStarted, locksGranted, locksReturned } from './call-events';
 import type { Check, Witness } from './check';
+import {
+  beginChild,
+  checkStoppedByParent,
+  childClosed,
+  childRequested,
+  childStarted,
+  childStopAsked,
+  parentAttached,
+} from './child-events';
 import type { ExecutionModel } from './execution-model';
+import { rpcCompleted } from './rpc-events';
 import type { RunModel } from './run-model';
 import {
   executeCompleted,
@@ -23,10 +34,11 @@ export function takeEvent(run: RunModel, event: Event, witness: Witness): void {
   run.events++;
   check(event.at >= run.lastAt, 'W6', `${event.kind} came at ${event.at}, after ${run.lastAt}`);
   run.lastAt = event.at;
-  check(run.isOpen, 'O1', `${event.kind} came after the run had closed`);
-  if (run.closing) check(event.kind === 'FlowClosed', 'D3', `${event.kind} came while the run was closing`);
+  check(run.isOpen || ofClosed.has(event.kind), 'O1', `${event.kind} came after the run had closed`);
+  if (run.closing) check(ofClosing.has(event.kind), 'D3', `${event.kind} came while the run was closing`);
   const { execution: id } = event as { execution?: string };
-  if (id === undefined || event.kind === 'StepScheduled') return takeOwn(run, event, check, witness);
+  if (id === undefined || event.kind === 'StepScheduled' || event.kind === 'ChildRequested')
+    return takeOwn(run, event, check, witness);
   const execution = run.executions.get(id);
   const how = run.ended.get(id);
   if (
@@ -41,6 +53,13 @@ export function takeEvent(run: RunModel, event: Event, witness: Witness): void {
   takeOfExecution(run, execution!, event, check, witness);
   if ('staged' in event) rememberAttributes(run);
 }
+
+/** What may still happen to a run that has closed, and to one that closes (R9). */
+const ofClosed: ReadonlySet<Event['kind']> = new Set(['ParentAttached', 'OutcomeDelivered'] as const);
+const ofClosing: ReadonlySet<Event['kind']> = new Set([
+  ...ofClosed,
+  ...(['RpcCompleted', 'ChildStarted', 'ChildClosed', 'HistoryRolled', 'FlowClosed'] as const),
+]);
 
 function takeOfExecution(run: RunModel, execution: ExecutionModel, event: Event, check: Check, witness: Witness): void {
   switch (event.kind) {
@@ -71,7 +90,7 @@ function takeOfExecution(run: RunModel, execution: ExecutionModel, event: Event,
       return;
     }
     case 'WaitSatisfied':
-      return waitSatisfied(run, execution, event, check);
+      return waitSatisfied(run, execution, event, check, witness);
     case 'ExecuteCompleted':
       return executeCompleted(run, execution, event, check, witness);
     case 'StepFailed':
@@ -93,9 +112,35 @@ function takeOwn(run: RunModel, event: Event, check: Check, witness: Witness): v
   switch (event.kind) {
     case 'FlowStarted':
       check(run.events === 1, 'F5', 'the run started twice');
+      beginChild(run, event, check, witness);
+      takeDeadline(run, event, check);
       run.durability = event.config.durability;
       for (const [address, value] of event.attributes) run.write(address, value === null ? null : decode(value));
+      run.retentionMs = event.config.retentionMs;
       return rememberAttributes(run);
+    case 'RunContinued':
+      return rememberAttributes(run);
+    case 'HistoryRolled':
+      return;
+    case 'RpcCompleted':
+      rpcCompleted(run, event, check, witness);
+      return rememberAttributes(run);
+    case 'ChildRequested':
+      return childRequested(run, event, check, witness);
+    case 'ChildStopAsked':
+      return childStopAsked(run, event, check, witness);
+    case 'ChildStarted':
+      return childStarted(run, event, check, witness);
+    case 'ChildClosed':
+      return childClosed(run, event, check, witness);
+    case 'ParentAttached':
+      return parentAttached(run, event, check, witness);
+    case 'OutcomeDelivered': {
+      const child = witness.children.get(event.chainId, event.key)!;
+      const known = child.outcome !== null || !child.parent.latest.isOpen;
+      check(known, 'U5', `it was told that its parent knows how it ended, and ${event.key} is open there`);
+      return;
+    }
     case 'StepScheduled':
       if (event.from.kind === 'failure') {
         check(
@@ -107,11 +152,12 @@ function takeOwn(run: RunModel, event: Event, check: Check, witness: Witness): v
       return stepScheduled(run, event, check);
     case 'MessagePublished':
       check(!run.messageIds.has(event.messageId), 'C3', `the message ${event.messageId} was stored twice`);
-      run.messageIds.add(event.messageId);
+      run.messageIds.set(event.messageId, decode(event.value) as string);
       check(place(event.address) !== '', 'C5', 'a message without a Channel');
       return run.publish(event.address, decode(event.value) as string);
     case 'ConfigChanged':
       run.durability = event.config.durability;
+      run.retentionMs = event.config.retentionMs;
       return;
     case 'CloseChecked': {
       const asked = run.closeChecks.shift()!;
@@ -123,22 +169,38 @@ function takeOwn(run: RunModel, event: Event, check: Check, witness: Witness): v
     }
     case 'FlowClosing':
       run.closing = event.status;
-      return checkClosing(run, event.status, event.failKind, check);
+      return checkClosing(run, event, check, witness);
     case 'FlowClosed':
-      if (!run.closing) checkClosing(run, event.status, event.failKind, check);
-      check(!run.closing || run.closing === event.status, 'D3', `closed as ${event.status}, not ${run.closing}`);
+      run.closedAt = event.at;
+      if (event.status === 'continuedAsNew') {
+        check(run.continuing !== null, 'N2', 'the run was continued, and no decision says so');
+        run.status = event.status;
+        run.nextRunId = event.nextRunId!;
+        return;
+      }
+      if (!run.closing || event.status === 'terminated') checkClosing(run, event, check, witness);
+      else check(run.closing === event.status, 'D3', `closed as ${event.status}, not ${run.closing}`);
       run.status = event.status;
       run.closing = null;
+      witness.children.parentClosed(run);
       run.cancels.clear();
       check(run.executions.size === 0, 'D3', `closed with ${[...run.executions.keys()].join(', ')} open`);
-      for (const [, token] of witness.tokens) if (token.runId === run.runId) token.isRunning = false;
+      for (const [, token] of witness.tokens) if (token.chainId === run.chainId) token.isRunning = false;
       return;
     default:
       check(false, 'model', `the model does not know ${event.kind}`);
   }
 }
 
-function checkClosing(run: RunModel, status: string, failKind: string | null, check: Check): void {
+type Closing = Event & { readonly kind: 'FlowClosing' | 'FlowClosed' };
+
+function checkClosing(run: RunModel, { status, failKind, failure, at }: Closing, check: Check, witness: Witness): void {
+  if (failure?.name === 'FlowTimeout') {
+    const policy = flowSettings[run.program.flow].onTimeout === 'cancel' ? 'cancelled' : 'failed';
+    const late = run.deadlineAt !== null && at >= run.deadlineAt && status === policy;
+    check(late, 'F7', `timed out as ${status} at ${at}, and the deadline is ${run.deadlineAt}`);
+  }
+  if (failure?.message.startsWith('The parent ')) checkStoppedByParent(run, status, check, witness);
   if (status === 'completed') {
     const graceful = run.completing && run.cancelledByClosing === 0;
     check(run.forced === 'completed' || graceful, 'D2', 'the run completed, and no decision says so');
@@ -147,6 +209,14 @@ function checkClosing(run: RunModel, status: string, failKind: string | null, ch
   const decided = failKind === 'decision' || failKind === 'worker' || failKind === 'definition';
   if (status === 'failed' && decided)
     check(run.forced === 'failed', 'D3', `the run failed (${failKind}), for no reason`);
+}
+
+/** One durable deadline, fixed at the start (F7). */
+function takeDeadline(run: RunModel, event: Event & { readonly kind: 'FlowStarted' }, check: Check): void {
+  const { timeoutMs = flowSettings[run.program.flow].timeoutMs } = run.program;
+  const expected = timeoutMs === null ? null : event.at + timeoutMs;
+  check(event.deadlineAt === expected, 'F7', `the deadline is ${event.deadlineAt}, and should be ${expected}`);
+  run.deadlineAt = expected;
 }
 
 function rememberAttributes(run: RunModel): void {

@@ -1,12 +1,12 @@
 import type { Event, Staged } from '../../../core';
 import { decode } from '../../../values';
 import { callName } from '../workload/journal';
-import type { MethodScript } from '../workload/program';
 import { endToken } from './call-events';
 import type { Check, Witness } from './check';
+import { askForChildren, keysToStop, stopWithWait } from './child-events';
 import { type ExecutionModel, parentOf } from './execution-model';
 import type { RunModel } from './run-model';
-import { amounts, place, showStored, showWait, waitModel } from './wait-model';
+import { amounts, childKeys, place, showStored, showWait, waitModel } from './wait-model';
 
 type Of<K extends Event['kind']> = Event & { readonly kind: K };
 
@@ -16,17 +16,26 @@ export function stepScheduled(run: RunModel, event: Of<'StepScheduled'>, check: 
   run.counters.set(step, number);
   check(event.execution === `${step}-${number}`, 'S2', `${event.execution} is not number ${number} of ${step}`);
   const execution = run.addExecution(event);
-  if (from.kind === 'step') {
-    const due = run.movements.shift();
+  if (from.kind === 'step' || from.kind === 'rpc' || run.previous) {
+    const due = from.kind === 'timeout' || from.kind === 'failure' ? execution.node.index : run.movements.shift();
     check(due === execution.node.index, 'D1', `${event.execution} was scheduled, and not node ${due}`);
   }
-  if (from.kind === 'start') check(run.events === 2, 'F2', `${event.execution} was scheduled by the start, late`);
+  if (from.kind === 'start') {
+    const base = run.previous?.events ?? 0;
+    check(run.events === base + 2, 'F2', `${event.execution} was scheduled by the start, late`);
+  }
+  if (from.kind === 'timeout') {
+    const late = run.deadlineAt !== null && event.at >= run.deadlineAt && !run.isTimedOut;
+    check(late, 'F7', `the time-out was handled at ${event.at}, and the deadline is ${run.deadlineAt}`);
+    run.isTimedOut = true;
+  }
   check(
-    execution.node.step === step || event.recovery !== null,
+    execution.node.step === step || event.recovery !== null || from.kind === 'timeout',
     'D1',
     `${event.execution} is no ${execution.node.step}`,
   );
-  const call = run.beginCall(execution, run.firstMethod(step), event.at, event.notBefore);
+  const notBefore = from.kind === 'start' && run.previous ? null : event.notBefore;
+  const call = run.beginCall(execution, run.firstMethod(step), event.at, notBefore);
   check(event.call.durability === call.durability, 'P1', `${event.execution} is not ${call.durability}`);
 }
 
@@ -38,11 +47,17 @@ export function waitForCompleted(
   witness: Witness,
 ): void {
   checkCurrent(execution, event.token, 'waitFor', check, witness);
-  apply(run, execution, execution.node.waitFor, event.staged, event.at, check);
+  const { waitFor } = execution.node;
+  applyStaged(run, execution.id, event.staged, waitFor.publishes.length, event.at, check);
+  askForChildren(run, waitFor.children, check, execution.id);
+  run.childrenDue = check(run.childrenDue.length === 0, 'U1', `${execution.id} did not ask for a SubFlow`)
+    ? run.childrenDue
+    : [];
   execution.local = decode(event.staged.locals.mark!) as string;
   endToken(execution.call!, witness);
   execution.call = null;
-  execution.wait = waitModel(execution.node, event.conditions, event.at);
+  execution.subFlows = childKeys(execution.node, run, execution.id, witness);
+  execution.wait = waitModel(execution.node, event.conditions, event.at, execution.subFlows);
   const [stored, asked] = [showStored(event.conditions, event.candidates), showWait(execution.wait)];
   check(stored === asked, 'W1', `${execution.id} waits for ${stored}, and asked for ${asked}`);
 }
@@ -52,14 +67,19 @@ export function waitSatisfied(
   execution: ExecutionModel,
   event: Of<'WaitSatisfied'>,
   check: Check,
+  witness: Witness,
 ): void {
   const wait = execution.wait!;
   const unread = (address: string) => run.countUnread(address);
-  const found = wait.candidates.findIndex((each) => amounts(wait, each, unread, event.at) !== undefined);
+  const hasClosed = (key: string) => witness.children.get(run.chainId, key)!.outcome !== null;
+  const amountsOf = (each: readonly number[]) => amounts(wait, each, unread, event.at, hasClosed);
+  const found = wait.candidates.findIndex((each) => amountsOf(each) !== undefined);
   const what = `${execution.id} went on by candidate ${event.candidate} at ${event.at}`;
   check(found === event.candidate, 'W2', `${what}, and ${found} is the first that holds of ${showWait(wait)}`);
   if (found < 0) return;
-  const taken = amounts(wait, wait.candidates[found]!, unread, event.at)!;
+  const taken = amountsOf(wait.candidates[found]!)!;
+  const won = new Set(wait.candidates[found]!.map((index) => wait.conditions[index]!.id));
+  const stops = keysToStop(run, execution.id, won, witness);
   const counts = event.messages.map(([condition, keys]) => `${wait.stored[condition]}: ${keys.length}`).sort();
   const own = [...taken].map(([index, count]) => `${wait.conditions[index]!.id}: ${count}`).sort();
   check(counts.join() === own.join(), 'W4', `${what} and took ${counts.join()} messages instead of ${own.join()}`);
@@ -68,11 +88,13 @@ export function waitSatisfied(
     const { address } = wait.conditions[index]!;
     const messages = run.unread.get(address!)?.splice(0, count) ?? [];
     execution.received[address!] = [...(execution.received[address!] ?? []), ...messages];
+    run.consumed.push(...messages);
   }
   execution.fired = wait.candidates[found]!.map((index) => wait.conditions[index]!)
-    .filter(({ address }) => address === undefined)
+    .filter(({ address, child }) => address === undefined && child === undefined)
     .map(({ id }) => id);
   execution.wait = null;
+  stopWithWait(run, stops, witness);
   run.beginCall(execution, 'execute', event.at, null);
 }
 
@@ -86,13 +108,18 @@ export function executeCompleted(
   const { node, id } = execution;
   const { next } = node;
   checkCurrent(execution, event.token, 'execute', check, witness);
-  apply(run, execution, node.execute, event.staged, event.at, check);
+  applyStaged(run, id, event.staged, node.execute.publishes.length, event.at, check);
+  askForChildren(run, node.execute.children, check, id);
   check(event.decision === next.kind, 'D1', `${id} decided ${event.decision}, and its program says ${next.kind}`);
   const output = 'output' in next ? next.output : null;
   const told = event.output === undefined ? null : decode(event.output);
   check(told === output, 'D8', `${id} gave the output ${told} instead of ${output}`);
   if (output !== null) run.outputs.push({ stepExecutionId: id, value: output });
   if (next.kind === 'goTo') run.movements = [...next.nodes];
+  if (next.kind === 'continueAsNew') {
+    run.movements = [next.node];
+    run.continuing = { keep: next.keep };
+  }
   if (next.kind === 'gracefulComplete') run.completing = true;
   if (next.kind === 'forceComplete') run.forced = 'completed';
   if (next.kind === 'forceFail') run.forced = 'failed';
@@ -117,11 +144,12 @@ function checkCurrent(execution: ExecutionModel, token: string, method: string, 
   check(body?.ended === 'returned', 'S5', `${what} was taken, and its body has not returned`);
 }
 
-function apply(
+/** What a method or an RPC has staged takes effect (S5). */
+export function applyStaged(
   run: RunModel,
-  execution: ExecutionModel,
-  script: MethodScript,
+  who: string,
   staged: Staged,
+  published: number,
   at: number,
   check: Check,
 ): void {
@@ -130,14 +158,14 @@ function apply(
     const value = payload === null ? null : decode(payload);
     if (name === 'Counter' || name.startsWith('Ledger ')) {
       const before = (run.attributes.get(name) as number | undefined) ?? 0;
-      check(value === before + 1, 'L4', `${execution.id} wrote ${name} = ${value} over ${before} at ${at}`);
+      check(value === before + 1, 'L4', `${who} wrote ${name} = ${value} over ${before} at ${at}`);
       run.increments++;
     }
     run.write(address, value);
   }
   for (const [address, payload] of staged.publishes) run.publish(address, decode(payload) as string);
   const count = staged.publishes.length;
-  check(count === script.publishes.length, 'S5', `${execution.id} published ${count} messages`);
+  check(count === published, 'S5', `${who} published ${count} messages`);
 }
 
 export function stepFailed(
@@ -151,7 +179,7 @@ export function stepFailed(
   const exhausted = call === null || call.exhausted;
   check(exhausted, 'X1', `${id} failed with attempts left`);
   const method = call?.method ?? 'waitFor';
-  const entered = witness.journal.ofCall(callName({ runId: run.runId, execution: id, method })).length > 0;
+  const entered = witness.journal.ofCall(callName({ chainId: run.chainId, execution: id, method })).length > 0;
   const what = `${id} failed as ${event.progress}, and its body ${entered ? 'ran' : 'never ran'}`;
   if (event.progress === 'NOT_STARTED') {
     check(!entered && call?.durability === 'SYNC', 'X9', what);
@@ -175,5 +203,8 @@ export function stepCancelled(
   if (event.reason.startsWith('the Flow is closing')) run.cancelledByClosing++;
   else check(run.cancels.delete(event.execution), 'D6', `${event.execution} was cancelled, and nobody asked for it`);
   if (execution.call) endToken(execution.call, witness);
+  // By closing they end by their policies (U3).
+  const stops = keysToStop(run, execution.id, new Set(), witness);
+  if (!event.reason.startsWith('the Flow is closing')) stopWithWait(run, stops, witness);
   run.end(event.execution, 'cancelled');
 }

@@ -1,15 +1,18 @@
-import type { Answer, HandOut, Hint, Read, Request, ToProcess } from '../../../dispatch';
+import type { Answer, CallRequest, FlowTell, HandOut, Hint, Read, Request, Result, ToProcess } from '../../../dispatch';
 import { decode } from '../../../values';
 import type { Journal } from '../workload/journal';
-import type { Programs } from '../workload/program';
+import { flowSettings, type NodeInput, type Programs } from '../workload/program';
 import type { Durable } from './durable';
+import { wrongTell } from './flow-tells';
 import type { RunModel } from './run-model';
+import { statesOf, wrongAnswer, wrongError } from './told-call';
 import { place } from './wait-model';
 
 interface Asked {
-  readonly message: Request | Read;
-  /** Events that were durable when it was asked, by run. */
+  readonly message: Request | Read | CallRequest;
   readonly sentAt: number;
+  /** States of the flow that were durable when it was asked. */
+  readonly statesBefore: number;
 }
 
 /** Holds everything that leaves an engine against what is durable at that moment (P4). */
@@ -17,6 +20,8 @@ export class Told {
   /** Somebody was told that its plan is not known, so that what it sent has no effect. */
   private refusals = false;
   private readonly asked = new Map<string, Asked>();
+  /** States that were durable when a call was first asked. */
+  private readonly firstAsked = new Map<string, number>();
   /** Message ids and requests that clients were told to be saved. */
   readonly acknowledged = { starts: new Map<string, string>(), messages: new Set<string>() };
 
@@ -27,8 +32,24 @@ export class Told {
     private readonly violated: (rule: string, what: string) => void,
   ) {}
 
-  ask(message: Request | Read, now: number): void {
-    if (!this.asked.has(message.id)) this.asked.set(message.id, { message, sentAt: now });
+  ask(message: Request | Read | CallRequest, now: number): void {
+    if (this.asked.has(message.id)) return;
+    this.asked.set(message.id, { message, sentAt: now, statesBefore: this.statesBefore(message) });
+  }
+
+  /** A repeat of a call joins the first, and gets its answer. */
+  private statesBefore(message: Request | Read | CallRequest): number {
+    if (message.kind !== 'call') return 0;
+    const key = `${message.flowId} ${message.command.requestId}`;
+    const states = this.firstAsked.get(key) ?? statesOf(this.durable, message.flowId).length;
+    this.firstAsked.set(key, states);
+    return states;
+  }
+
+  /** One flow tells another something. */
+  tell(message: FlowTell): void {
+    const wrong = wrongTell(this.durable, message);
+    if (wrong) this.violated(...wrong);
   }
 
   /** `isOwner`: nobody else has opened the shard since. */
@@ -39,6 +60,8 @@ export class Told {
       case 'handOut':
         return this.handOut(message);
       case 'resultTaken': {
+        // Calls leave no event unless they are saved; their callers' answers tell.
+        if (message.token.split('.')[2]!.startsWith('c')) return;
         const token = this.durable.tokens.get(message.token);
         if (message.accepted && token?.isRunning !== false) {
           this.violated('P4', `${to} was told that the result of ${message.token} is taken, and it is not durable`);
@@ -59,8 +82,10 @@ export class Told {
   }
 
   /** A result leaves its inbox when it has been taken, and not before. */
-  trimmedResult(by: string, { token, execution }: { readonly token: string; readonly execution: string }): void {
+  trimmedResult(by: string, { flowId, command: { token, execution } }: Result): void {
     if (this.refusals || !this.durable.tokens.get(token)?.isRunning) return;
+    // What waits for the end of a transactional call is in memory; its worker repeats it (R7).
+    if (this.programs.get(flowId)!.calls.has('swap')) return;
     this.violated('X5', `${by} let the result of ${execution} go, and its attempt ${token} still runs by the store`);
   }
 
@@ -68,10 +93,9 @@ export class Told {
   offered(hint: Hint): void {
     if (hint.kind !== 'step') return;
     const run = this.durable.runs.get(hint.runId);
-    const { nodes } = this.programs.get(hint.flowId)!;
+    const { nodes, durability, flow } = this.programs.get(hint.flowId)!;
     const mayBeAsync = nodes.some(({ options }) => options.durability === 'ASYNC');
-    const { durability, flow } = this.programs.get(hint.flowId)!;
-    if (mayBeAsync || (durability ?? (flow === 'Hasty' ? 'ASYNC' : 'SYNC')) === 'ASYNC') return;
+    if (mayBeAsync || (durability ?? flowSettings[flow].durability) === 'ASYNC') return;
     if (!run?.executions.has(hint.execution) && !run?.ended.has(hint.execution)) {
       this.violated('P2', `${hint.flowId}: ${hint.execution} was offered, and it is not durable`);
     }
@@ -80,21 +104,23 @@ export class Told {
   private handOut({ task }: HandOut): void {
     const { token, execution, flowId } = task;
     if (this.durable.tokens.has(token)) return;
-    const { nodes, durability, flow } = this.programs.get(flowId)!;
-    const { node: index } = decode(task.input!) as { node: number };
-    const options = task.recovery ? undefined : nodes[index]!.options.durability;
-    const byConfig = durability ?? (flow === 'Hasty' ? 'ASYNC' : 'SYNC');
-    if ((options ?? byConfig) === 'SYNC') {
+    const { durability, flow } = this.programs.get(flowId)!;
+    const byConfig = durability ?? flowSettings[flow].durability;
+    const optionsOf = (input: Uint8Array | null, recovers: boolean) => {
+      if (recovers || input === null) return undefined;
+      const named = decode(input) as NodeInput;
+      return this.programs.nodesOf(named)[named.node]!.options.durability;
+    };
+    if ((optionsOf(task.input, task.recovery !== null) ?? byConfig) === 'SYNC') {
       return this.violated('P2', `${flowId}: ${execution} was handed out, and its start is not durable`);
     }
     if (task.from.kind !== 'step') return;
     // An ASYNC call goes out early, and still not before the SYNC result that led to it (P3).
     const parent = task.from.stepExecutionId;
-    const bodies = this.journal.ofCall(`${task.runId}/${parent}/execute`);
-    if (bodies.length === 0 || this.durable.runs.get(task.runId)?.ended.has(parent)) return;
-    const { node } = decode(bodies[0]!.task.input!) as { node: number };
-    const before = bodies[0]!.task.recovery ? undefined : nodes[node]!.options.durability;
-    if ((before ?? byConfig) === 'SYNC') {
+    const bodies = this.journal.ofCall(`${task.chainId}/${parent}/execute`);
+    if (bodies.length === 0 || this.durable.runs.get(task.chainId)?.ended.has(parent)) return;
+    const { input, recovery } = bodies[0]!.task;
+    if ((optionsOf(input, recovery !== null) ?? byConfig) === 'SYNC') {
       this.violated('P3', `${flowId}: ${execution} was handed out before the SYNC result of ${parent} was durable`);
     }
   }
@@ -104,15 +130,24 @@ export class Told {
     if (!asked) return this.violated('P4', `an answer to nothing: ${answer.id}`);
     const { message } = asked;
     const run = this.durable.latest(message.flowId);
+    if (message.kind === 'call') {
+      const { statesBefore } = asked;
+      const wrong =
+        'error' in answer
+          ? wrongError(this.durable, { message, statesBefore }, answer.error.code, isOwner)
+          : wrongAnswer(this.durable, { message, statesBefore }, answer.value, isOwner);
+      if (wrong) this.violated(wrong[0], `${message.flowId}: ${wrong[1]}`);
+    }
     if ('error' in answer) {
       return this.refusal(message, answer.error.code, run, asked, isOwner);
     }
+    if (message.kind === 'call') return;
     const wrong = message.kind === 'request' ? this.command(message, answer.value) : this.read(message, answer.value);
     if (wrong) this.violated('P4', `${message.flowId}: a client was told ${wrong}`);
   }
 
   private refusal(
-    message: Request | Read,
+    message: Request | Read | CallRequest,
     code: string,
     run: RunModel | undefined,
     { sentAt }: Asked,
@@ -146,6 +181,14 @@ export class Told {
         const run = this.durable.runs.get(runId);
         return run?.requestId === command.requestId ? undefined : `that ${command.requestId} started ${runId}`;
       }
+      case 'startAndPublish': {
+        const { runId, started } = value as { runId: string; started: boolean };
+        if (started) this.acknowledged.starts.set(command.start.requestId, runId);
+        for (const { id } of command.messages) this.acknowledged.messages.add(id);
+        const missing = command.messages.find(({ id }) => !runs.some((run) => run.messageIds.has(id)));
+        if (missing) return `that ${missing.id} is published`;
+        return this.durable.runs.has(runId) ? undefined : `that ${runId} is there`;
+      }
       case 'publish': {
         for (const { id } of command.messages) this.acknowledged.messages.add(id);
         const missing = command.messages.find(({ id }) => !runs.some((run) => run.messageIds.has(id)));
@@ -153,7 +196,11 @@ export class Told {
       }
       case 'stop': {
         const { status } = value as { status: string };
-        return runs.some((run) => run.status === status && !run.isOpen) ? undefined : `that it is ${status}`;
+        // It closes when its started RPCs have ended (R9).
+        const isClosing = status === 'running' && this.programs.get(flowId)!.calls.size > 0;
+        return isClosing || runs.some((run) => run.status === status && !run.isOpen)
+          ? undefined
+          : `that it is ${status}`;
       }
       case 'skipTimer':
         return runs.some((run) => run.skipped.has(command.execution)) ? undefined : 'that a timer is skipped';
@@ -167,10 +214,11 @@ export class Told {
       case 'describe': {
         const { runId, events, status } = value as { runId: string; events: number; status: string };
         const run = this.durable.runs.get(runId);
-        if (!run || events > run.events)
-          return `${events} events of ${runId}, of which ${run?.events ?? 0} are durable`;
+        const durable = (run?.events ?? 0) - (run?.previous?.events ?? 0);
+        if (!run || events > durable) return `${events} events of ${runId}, of which ${durable} are durable`;
         const now = run.closing ? 'running' : run.status;
-        const wrong = events === run.events ? status !== now : status !== 'running';
+        // After its end only its parents are told.
+        const wrong = events === durable ? status !== now : status !== 'running' && status !== run.status;
         return wrong ? `that it is ${status} at event ${events}` : undefined;
       }
       case 'attributes': {

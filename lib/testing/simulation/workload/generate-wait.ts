@@ -1,12 +1,14 @@
 import type { Random } from '../random';
+import type { Family } from './family';
 import type { ConditionScript, WaitScript } from './program';
 import { parcelKeys } from './state';
 
 /** Something to wait for: mostly with a timer that ends it, sometimes only by messages that may never come. */
-export function waitScript(random: Random, parcels: boolean): WaitScript {
+export function waitScript(random: Random, parcels: boolean, family: Family | undefined): WaitScript {
   const how = random.pick(['until', 'allOf', 'anyOf', 'anyOf', 'anyCombinationOf'] as const);
   let timers = 0;
   let channels = 0;
+  let subFlows = 0;
   const timer = (): ConditionScript => {
     return { kind: 'timer', id: `t${timers++}`, afterMs: random.chance(0.1) ? 0 : random.magnitude(1, 30_000) };
   };
@@ -25,10 +27,13 @@ export function waitScript(random: Random, parcels: boolean): WaitScript {
       max,
     };
   };
-  const any = () => (random.chance(0.4) ? timer() : channel());
+  const child = (): ConditionScript => {
+    return { kind: 'subFlow', id: `s${subFlows++}`, child: family!.child(random), cancelWithWait: random.chance(0.4) };
+  };
+  const any = () => (family && random.chance(0.5) && subFlows < 2 ? child() : random.chance(0.4) ? timer() : channel());
   switch (how) {
     case 'until': {
-      const conditions = [random.chance(0.8) ? timer() : channel()];
+      const conditions = [family && random.chance(0.4) ? child() : random.chance(0.8) ? timer() : channel()];
       return { how, conditions, candidates: [[0]] };
     }
     case 'allOf': {
@@ -37,12 +42,12 @@ export function waitScript(random: Random, parcels: boolean): WaitScript {
     }
     case 'anyOf': {
       const conditions = shuffled(random, [timer(), ...Array.from({ length: random.between(1, 2) }, any)]);
-      // Timers by declaration, then Channels (W2).
+      // Timers by declaration, then Channels, then SubFlows (W2).
       const ofKind = (kind: string) => conditions.flatMap((each, index) => (each.kind === kind ? [[index]] : []));
-      return { how, conditions, candidates: [...ofKind('timer'), ...ofKind('channel')] };
+      return { how, conditions, candidates: [...ofKind('timer'), ...ofKind('channel'), ...ofKind('subFlow')] };
     }
     case 'anyCombinationOf': {
-      const conditions = [channel(), channel(), timer()];
+      const conditions = [channel(), family && random.chance(0.5) ? child() : channel(), timer()];
       return {
         how,
         conditions,

@@ -1,13 +1,15 @@
 import type { Random } from '../random';
+import type { Family } from './family';
 import { waitScript } from './generate-wait';
 import {
   type CancelScript,
   type FailureKind,
+  type FlowName,
+  flowSettings,
   type Letter,
   type MethodScript,
   type Next,
   type NodeOptions,
-  type Program,
   type ProgramNode,
   type StepName,
   stepOptions,
@@ -28,23 +30,38 @@ export const takes: Readonly<Record<StepName, readonly string[]>> = {
 
 export const waits: ReadonlySet<StepName> = new Set(['Waiting', 'CountingLate']);
 
-const flowIds = ['a', 'order:1/ü', '\u{1F680} x', '日本', 'b\\"quoted', `${'long'.repeat(30)}`];
-
-export function generateProgram(random: Random, number: number): Program {
-  const nodes: ProgramNode[] = [];
-  const flow = random.chance(0.6) ? 'Steady' : 'Hasty';
-  const size = random.between(2, 12);
-  grow(random, nodes, flow === 'Steady' ? 'Plain' : 'Waiting', size, 0);
-  return {
-    flowId: `${flowIds[number % flowIds.length]}#${number}`,
-    flow,
-    durability: random.pick([undefined, undefined, 'SYNC', 'ASYNC'] as const),
-    nodes,
-    initialCounter: random.below(3),
-  };
+/** A program under construction. */
+interface Draft {
+  readonly random: Random;
+  readonly name: string;
+  readonly flow: FlowName;
+  readonly nodes: ProgramNode[];
+  readonly size: number;
+  /** What it may ask SubFlows of; undefined: of none. */
+  readonly family: Family | undefined;
+  readonly continues: boolean;
 }
 
-const inner: readonly StepName[] = [
+/** The nodes of a program: those of its branches, from the start Step on. */
+export function generateNodes(
+  random: Random,
+  name: string,
+  flow: FlowName,
+  size: number,
+  family: Family | undefined,
+  continues: boolean,
+): ProgramNode[] {
+  const draft: Draft = { random, name, flow, nodes: [], size, family, continues };
+  grow(draft, flowSettings[flow].start, 0);
+  return draft.nodes;
+}
+
+/** Adds a node that something outside of the branches leads to; gives its index. */
+export function addNode(random: Random, name: string, flow: FlowName, nodes: ProgramNode[], step: StepName): number {
+  return grow({ random, name, flow, nodes, size: nodes.length + 3, family: undefined, continues: false }, step, 1);
+}
+
+export const inner: readonly StepName[] = [
   'Plain',
   'Waiting',
   'Risky',
@@ -56,36 +73,43 @@ const inner: readonly StepName[] = [
 ];
 
 /** Adds a node and those it leads to; gives its index. */
-function grow(random: Random, nodes: ProgramNode[], step: StepName, size: number, depth: number): number {
+function grow(draft: Draft, step: StepName, depth: number): number {
+  const { random, nodes, name } = draft;
   const index = nodes.length;
   nodes.push(undefined as never);
-  const rescue = step === 'Risky' ? grow(random, nodes, 'Rescue', size, depth + 1) : null;
+  const rescue = step === 'Risky' ? grow(draft, 'Rescue', depth + 1) : null;
   const options = depth === 0 ? stepOptions : optionsOf(random, step);
   const node: ProgramNode = {
     index,
     step,
     input: {
       node: index,
+      program: name,
       account: random.pick(accountKeys),
       ballast: random.chance(0.85) ? '' : 'x'.repeat(random.magnitude(100, 6_000)),
     },
     options,
-    waitFor: methodScript(random, step, 'waitFor', index),
-    execute: methodScript(random, step, 'execute', index),
-    wait: waits.has(step) ? waitScript(random, takes[step].includes('Parcels')) : null,
-    next: next(random, nodes, size, depth),
+    waitFor: methodScript(draft, step, 'waitFor', index),
+    execute: methodScript(draft, step, 'execute', index),
+    wait: waits.has(step) ? waitScript(random, takes[step].includes('Parcels'), draft.family) : null,
+    next: next(draft, depth),
     rescue,
   };
   nodes[index] = node;
   return index;
 }
 
-function next(random: Random, nodes: ProgramNode[], size: number, depth: number): Next {
+function next(draft: Draft, depth: number): Next {
+  const { random, nodes, size, flow } = draft;
   const cancels = cancelScript(random);
   const left = size - nodes.length;
+  if (left > 0 && draft.continues && random.chance(0.25)) {
+    const keep = random.chance(0.7) ? undefined : ['Counter', 'Ledger', ...(random.chance(0.5) ? ['Note'] : [])];
+    return { kind: 'continueAsNew', node: grow(draft, flowSettings[flow].start, 0), keep, cancels };
+  }
   if (left > 0 && (depth < 2 || random.chance(0.7))) {
     const count = Math.min(left, random.pick([1, 1, 2, 3]));
-    const indexes = Array.from({ length: count }, () => grow(random, nodes, random.pick(inner), size, depth + 1));
+    const indexes = Array.from({ length: count }, () => grow(draft, random.pick(inner), depth + 1));
     return { kind: 'goTo', nodes: indexes, cancels };
   }
   const output = random.chance(0.5) ? `output ${nodes.length}` : null;
@@ -94,7 +118,7 @@ function next(random: Random, nodes: ProgramNode[], size: number, depth: number)
   if (lot < 0.8) return { kind: 'deadEnd', cancels };
   if (lot < 0.87) return { kind: 'forceComplete', output };
   if (lot < 0.92) return { kind: 'forceFail' };
-  const otherwise = grow(random, nodes, random.pick(['Plain', 'Counting'] as const), 0, depth + 1);
+  const otherwise = grow({ ...draft, size: 0 }, random.pick(['Plain', 'Counting'] as const), depth + 1);
   return { kind: 'completeIfEmpty', otherwise };
 }
 
@@ -133,7 +157,7 @@ const failureKinds: readonly FailureKind[] = [
   ] as const),
 ];
 
-function methodScript(random: Random, step: StepName, method: string, index: number): MethodScript {
+function methodScript({ random, family }: Draft, step: StepName, method: string, index: number): MethodScript {
   const failing = random.chance(step === 'Risky' ? 0.7 : 0.25);
   const taken = takes[step];
   return {
@@ -148,10 +172,11 @@ function methodScript(random: Random, step: StepName, method: string, index: num
     publishes: Array.from({ length: random.pick([0, 0, 0, 1, 2]) }, (_, i) =>
       letter(random, taken, `letter ${index} ${method} ${i}`),
     ).filter((each) => each !== null),
+    children: family && random.chance(0.15) ? [family.child(random)] : [],
   };
 }
 
-function letter(random: Random, taken: readonly string[], text: string): Letter | null {
+export function letter(random: Random, taken: readonly string[], text: string): Letter | null {
   const channels = (['Letters', 'Parcels'] as const).filter((channel) => taken.includes(channel));
   if (channels.length === 0) return null;
   const channel = random.pick(channels);

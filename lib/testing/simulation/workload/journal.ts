@@ -1,6 +1,6 @@
-import type { Task } from '../../../core';
+import type { CallTask, Task } from '../../../core';
 import type { SimProcess } from '../sim-process';
-import type { Seen } from './seen';
+import type { CallSeen, Seen } from './seen';
 
 /** One run of a handler's body, seen from outside of the system. */
 export interface BodyRun {
@@ -15,10 +15,20 @@ export interface BodyRun {
   ended: 'returned' | 'threw' | undefined;
 }
 
+/** One run of the body of an RPC or Query. */
+export interface CallRun {
+  readonly task: CallTask;
+  readonly process: SimProcess;
+  readonly seen: CallSeen;
+  ended: 'returned' | 'threw' | undefined;
+}
+
 /** What happened in the users' code: counters outside of the system under test. */
 export class Journal {
   readonly bodies: BodyRun[] = [];
+  readonly calls: CallRun[] = [];
   private readonly byToken = new Map<string, BodyRun>();
+  private readonly callTokens = new Map<string, CallRun>();
   private readonly byCall = new Map<string, BodyRun[]>();
 
   constructor(
@@ -40,9 +50,21 @@ export class Journal {
     this.watch.entered(body);
   }
 
+  enterCall(run: CallRun): void {
+    const { token, rpc } = run.task;
+    if (this.callTokens.has(token)) this.watch.violated('X5', `the token ${token} of ${rpc} was run twice`);
+    this.callTokens.set(token, run);
+    this.calls.push(run);
+  }
+
+  /** Runs of the body of a call, in the order in which they began. */
+  ofRequest(flowId: string, requestId: string): readonly CallRun[] {
+    return this.calls.filter(({ task }) => task.flowId === flowId && task.requestId === requestId);
+  }
+
   /** Whether a handler runs in a process that lives. */
   isRunning(): boolean {
-    return this.bodies.some(({ ended, process }) => ended === undefined && !process.isDead);
+    return [...this.bodies, ...this.calls].some(({ ended, process }) => ended === undefined && !process.isDead);
   }
 
   withToken(token: string): BodyRun | undefined {
@@ -55,6 +77,7 @@ export class Journal {
   }
 }
 
-export function callName(call: { runId: string; execution: string; method: string }): string {
-  return `${call.runId}/${call.execution}/${call.method}`;
+/** The same over continue-as-new. */
+export function callName(call: { chainId: string; execution: string; method: string }): string {
+  return `${call.chainId}/${call.execution}/${call.method}`;
 }

@@ -4,24 +4,26 @@ import {
   anyOf,
   type Condition,
   completeIfEmpty,
+  continueAsNew,
   type Decision,
   deadEnd,
   forceComplete,
   forceFail,
   goToMany,
   gracefulComplete,
-  Movement,
   retryAfter,
   type StepContext,
   Timer,
   until,
   type Wait,
 } from '../../../authoring';
+import { childCondition, startChildren } from './children';
+import { movementOf } from './movement';
 import type { Probe } from './probe';
 import { type ConditionScript, type MethodScript, type NodeInput, nonRetryableName, type ProgramNode } from './program';
-import type { Seen } from './seen';
-import { Letters, type Note, type Parcels, parcelKeys, type Tags } from './state';
-import { stepNamed } from './step-names';
+import { type Seen, showOutcome } from './seen';
+import { attributeNamed, Letters, type Note, type Parcels, parcelKeys, type Tags } from './state';
+import { flowNamed, stepNamed } from './step-names';
 
 /** State that a Step may touch, and what it does with what is its own. */
 export interface Hands {
@@ -52,6 +54,13 @@ export async function performExecute(
 ): Promise<Decision> {
   const node = probe.node(ctx, input);
   await perform(probe, node.execute, input, ctx, hands);
+  return decisionOf(node, probe, ctx);
+}
+
+/** What the method of a Flow does that is called at its deadline (F7). */
+export async function performTimeout(probe: Probe, ctx: StepContext, hands: Hands): Promise<Decision> {
+  const node = probe.timeoutNode(ctx);
+  await perform(probe, node.execute, node.input, ctx, hands);
   return decisionOf(node, probe, ctx);
 }
 
@@ -96,7 +105,17 @@ function look(input: NodeInput, ctx: StepContext, hands: Hands): Seen {
     received,
     fired: ctx.method === 'execute' ? ids.filter((id) => ctx.fired(id)) : [],
     local: ctx.locals.get<string>('mark') ?? null,
+    subFlows: ctx.method === 'execute' ? outcomesOf(ctx) : {},
   };
+}
+
+function outcomesOf(ctx: StepContext): Record<string, string> {
+  const outcomes: Record<string, string> = {};
+  for (const id of ['s0', 's1']) {
+    const outcome = ctx.subFlow(id);
+    if (outcome) outcomes[id] = showOutcome(outcome.status, outcome.outputs);
+  }
+  return outcomes;
 }
 
 function write(script: MethodScript, input: NodeInput, hands: Hands, ctx: StepContext): void {
@@ -111,6 +130,7 @@ function write(script: MethodScript, input: NodeInput, hands: Hands, ctx: StepCo
     if (channel === 'Letters') hands.letters!.publish(unique);
     else hands.parcels!.publish(key!, unique);
   }
+  startChildren(script.children);
 }
 
 async function fail(script: MethodScript, ctx: StepContext, probe: Probe): Promise<void> {
@@ -148,6 +168,7 @@ function waitOf(node: ProgramNode, hands: Hands): Wait {
 
 function conditionOf(script: ConditionScript, { letters, parcels }: Hands): Condition {
   if (script.kind === 'timer') return Timer.after(script.afterMs, script.id);
+  if (script.kind === 'subFlow') return childCondition(script.child, script.id, script.cancelWithWait);
   const { take, min, max, id } = script;
   const amounts = take === 'take' || take === 'takeAtLeast' ? [min] : take === 'takeUpTo' ? [max] : [min, max];
   const channel = (script.channel === 'Letters' ? letters : parcels) as any;
@@ -171,11 +192,12 @@ function decisionOf(node: ProgramNode, probe: Probe, ctx: StepContext): Decision
       return cancelling(deadEnd(), node);
     case 'completeIfEmpty':
       return completeIfEmpty([Letters], undefined as never, movement(next.otherwise) as never);
+    case 'continueAsNew': {
+      const { input } = probe.nodeAt(ctx, next.node);
+      const carry = next.keep && { attributes: next.keep.map(attributeNamed) };
+      return cancelling(continueAsNew(flowNamed(probe.program(ctx).flow), ...([input, carry ?? {}] as never)), node);
+    }
   }
-}
-
-export function movementOf(node: ProgramNode): Movement {
-  return new Movement(stepNamed(node.step), node.input, node.options);
 }
 
 function cancelling<D extends Decision>(decision: D, { next }: ProgramNode): D {

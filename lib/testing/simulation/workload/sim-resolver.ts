@@ -1,4 +1,4 @@
-import type { Task } from '../../../core';
+import type { CallTask, Task } from '../../../core';
 import type { Class, HandlerResolver, Resolved } from '../../../ports';
 import type { SimProcess } from '../sim-process';
 import type { Journal } from './journal';
@@ -8,7 +8,7 @@ import type { Programs } from './program';
 /** Makes a handler for each attempt, with a probe that knows which attempt it is. */
 export class SimResolver implements HandlerResolver {
   /** The task that is being handed to the worker right now. */
-  task: Task | undefined;
+  task: Task | CallTask | undefined;
   private readonly singletons = new Map<Class, unknown>();
 
   constructor(

@@ -1,4 +1,10 @@
-import { DurableAttribute, DurableAttributeMap, DurableChannel, DurableChannelMap } from '../../../authoring';
+import {
+  type AttributeClass,
+  DurableAttribute,
+  DurableAttributeMap,
+  DurableChannel,
+  DurableChannelMap,
+} from '../../../authoring';
 import { recordAttribute, recordChannel } from '../../../metadata';
 
 /** Unlocked: the last write wins. */
@@ -26,3 +32,9 @@ recordChannel(Parcels, { name: 'Parcels' });
 export const parcelKeys = ['north', 'süd'] as const;
 export const tagKeys = ['a', 'b/:'] as const;
 export const accountKeys = ['x', 'y:\u{1F600}'] as const;
+
+const attributes = { Note, Tags, Counter, Ledger } as const;
+
+export function attributeNamed(name: string): AttributeClass {
+  return attributes[name as keyof typeof attributes];
+}

@@ -1,13 +1,22 @@
-import type { AnyStep } from '../../../authoring';
-import type { StepName } from './program';
+import type { AnyStep, FlowClass } from '../../../authoring';
+import type { FlowName, StepName } from './program';
 
-const classes = new Map<StepName, AnyStep>();
+const steps = new Map<StepName, AnyStep>();
+const flows = new Map<FlowName, FlowClass>();
 
-export function nameSteps(steps: Readonly<Record<StepName, AnyStep>>): void {
-  for (const [name, type] of Object.entries(steps)) classes.set(name as StepName, type);
+export function nameSteps(classes: Readonly<Record<StepName, AnyStep>>): void {
+  for (const [name, type] of Object.entries(classes)) steps.set(name as StepName, type);
+}
+
+export function nameFlows(classes: Readonly<Record<FlowName, FlowClass>>): void {
+  for (const [name, type] of Object.entries(classes)) flows.set(name as FlowName, type);
 }
 
 /** The Step class of a name: programs know Steps by their names only. */
 export function stepNamed(name: StepName): AnyStep {
-  return classes.get(name)!;
+  return steps.get(name)!;
+}
+
+export function flowNamed(name: FlowName): FlowClass {
+  return flows.get(name)!;
 }

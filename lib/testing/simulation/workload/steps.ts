@@ -1,5 +1,5 @@
 import type { Decision, StepContext, Wait } from '../../../authoring';
-import { recordFlow, recordLock, recordStep } from '../../../metadata';
+import { recordLock, recordStep } from '../../../metadata';
 import { type Hands, performExecute, performWait } from './perform';
 import { Probe } from './probe';
 import { type NodeInput, nonRetryableName, stepOptions } from './program';
@@ -125,21 +125,5 @@ recordStep(Reading, { ...options, name: 'Reading', inject: [Probe, Counter, Ledg
 recordLock(Reading, { index: 1, mode: 'shared', key: undefined });
 recordLock(Reading, { index: 2, mode: 'shared', key: undefined });
 
-const steps = { Plain, Waiting, Risky, Rescue, Counting, CountingLate, Booking, Reading };
+export const steps = { Plain, Waiting, Risky, Rescue, Counting, CountingLate, Booking, Reading };
 nameSteps(steps);
-
-/** SYNC unless its start or a Step says otherwise. RPCs and Queries have their place here. */
-export class Steady {
-  static readonly start = Plain;
-  static readonly steps = Object.values(steps);
-}
-recordFlow(Steady, { name: 'Steady' });
-
-/** ASYNC unless its start or a Step says otherwise, and begins with a wait. */
-export class Hasty {
-  static readonly start = Waiting;
-  static readonly steps = Object.values(steps);
-}
-recordFlow(Hasty, { name: 'Hasty', durability: 'ASYNC' });
-
-export const flows = { Steady, Hasty } as const;
