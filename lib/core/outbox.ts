@@ -14,7 +14,8 @@ export interface Tell {
 export function outboxOf(flow: FlowState): Tell[] {
   const { run, head } = flow;
   const tells: Tell[] = [];
-  for (const key of run?.children.owing ?? []) {
+  // What a closed run owes its children stands among the obligations.
+  for (const key of run?.isOpen ? run.children.owing : []) {
     const tell = tellChild(run!, run!.children.get(key)!);
     if (tell) tells.push(tell);
   }
