@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type SimulationOptions, type SimulationReport, shrink } from '../lib/testing/simulation';
+import { runSeed, type SimulationOptions, type SimulationReport, shrink } from '../lib/testing/simulation';
 import { CompiledTree } from '../test/simulation/compiled-tree';
-import { runSeed } from '../test/simulation/run-seed';
+
 import type { RangeResult } from '../test/simulation/seed-thread';
 import { runSeeds } from '../test/simulation/seed-threads';
 

@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import { parentPort } from 'node:worker_threads';
-import type { SimulationReport } from '../../lib/testing/simulation';
-import { runSeed } from './run-seed';
+import { runSeed, type SimulationReport } from '../../lib/testing/simulation';
 
 // A thread that runs the seeds it is sent and says what came out, until it is ended from outside.
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { digestOf, type SimulationReport } from '../../lib/testing/simulation';
+import { digestOf, runSeed, type SimulationReport } from '../../lib/testing/simulation';
 import { CompiledTree } from './compiled-tree';
-import { runSeed } from './run-seed';
+
 import { runSeeds } from './seed-threads';
 
 /** Seeds that broke something once; `npm run simulate` adds to them. */
@@ -96,6 +96,31 @@ describe('The simulation', function () {
     ],
     ['[W6] nothing is early, and the clock of a shard never runs backwards', 'W6', 'F6'],
     ['[D1] [D2] [D3] [D5] [D6] decisions have the effect that they say', 'D1', 'D2', 'D3', 'D5', 'D6', 'D8', 'F2'],
+    [
+      '[R2] [R3] [R4] [R5] [R6] RPCs take effect once, and their callers are told what is saved',
+      'R1',
+      'R2',
+      'R3',
+      'R4',
+      'R5',
+      'R6',
+      'L5',
+    ],
+    [
+      '[R7] [R10] nothing takes effect in the window of a call, and a start that goes with one is all or nothing',
+      'R7',
+      'R10',
+    ],
+    [
+      '[U1] [U2] [U3] [U4] [U5] SubFlows begin once, end by their policies, and their parents hear how',
+      'U1',
+      'U2',
+      'U3',
+      'U4',
+      'U5',
+    ],
+    ['[N2] senders that race with continue-as-new lose and double nothing, and keep their order', 'N2'],
+    ['[N5] [F7] nothing is removed, and no Flow times out, before its time', 'N5', 'F7'],
     ['[O1] what is cancelled or closed saves nothing more', 'O1'],
     ['every invariant of a run holds after every event', 'invariant', 'model'],
   ];

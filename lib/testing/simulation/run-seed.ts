@@ -1,6 +1,10 @@
-import { Simulation, type SimulationOptions, type SimulationReport } from '../../lib/testing/simulation';
+import type { SimulationReport } from './report';
+import { Simulation, type SimulationOptions } from './simulation';
 
-/** Runs one simulation; what is rejected and never looked at meanwhile counts as its fault. One at a time. */
+/**
+ * Runs one simulation of the whole system in virtual time: the seed decides everything, and the same seed gives the same
+ * report. What is rejected and never looked at meanwhile counts as its fault. One at a time in a process. Never rejects.
+ */
 export async function runSeed(options: SimulationOptions): Promise<SimulationReport> {
   const simulation = new Simulation(options);
   const onRejection = (error: unknown) => simulation.uncaught(error);
