@@ -61,7 +61,8 @@ export class Claims {
   /** The result was taken; what the shard gave for the slots it named has come with it. */
   taken(token: string): void {
     this.ended(token);
-    if (this.reserved.delete(token)) this.lookLater();
+    this.reserved.delete(token);
+    this.lookLater();
   }
 
   /** The attempt counts no more, though its handler may run on: others may have its place on a limited task queue (T2). */
