@@ -5,6 +5,7 @@ import { CallTakers } from './call-takers';
 import type { IndexState } from './index-feed';
 import { QueueLimits } from './queue-limits';
 import { type QueueState, queueStates } from './queue-state';
+import { Refusals } from './refusals';
 import { defaultSettings, type EngineSettings } from './settings';
 import { ShardOwner } from './shard-owner';
 import { ShardSharing } from './shard-sharing';
@@ -26,6 +27,8 @@ export interface EngineParts {
     readonly engine: string;
     readonly leases: Leases;
     readonly leaseMs: number;
+    /** By which leases count [the engine's]. */
+    readonly clock?: Clock;
   };
 }
 
@@ -47,7 +50,8 @@ export class Engine {
         this.sharing?.fenced(shard);
         parts.onFenced?.(error);
       };
-      return new ShardOwner({ ...parts, shard, settings, workers, callTakers, limits, lease, onFenced });
+      const refusals = new Refusals();
+      return new ShardOwner({ ...parts, shard, settings, workers, callTakers, limits, refusals, lease, onFenced });
     });
     if (parts.sharing) this.sharing = new ShardSharing({ ...parts, ...parts.sharing }, this.owners);
   }

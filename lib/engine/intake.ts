@@ -43,8 +43,8 @@ export interface IntakeParts {
 
 /** Takes what arrives in a shard's inbox to whom it concerns. */
 export class Intake {
-  /** Requests whose answer is not out yet. */
-  private backlog = 0;
+  /** Requests whose answer waits for a write, by the id of their message. */
+  private readonly unanswered = new Set<string>();
 
   constructor(private readonly parts: IntakeParts) {}
 
@@ -61,7 +61,7 @@ export class Intake {
         this.parts.owner.callTakers.leave(message.process);
         return this.parts.owner.workers.leave(message.process);
       case 'request':
-        return this.takeRequest(message);
+        return this.refusedBefore(message) ? undefined : this.takeRequest(message);
       case 'claim':
         return this.takeClaim(message);
       case 'tell':
@@ -69,7 +69,7 @@ export class Intake {
         if ('plan' in message.command && !this.parts.plans.has(message.command.plan)) return;
         return this.parts.run(message.flowId, message.command);
       case 'call':
-        return this.takeCall(message);
+        return this.refusedBefore(message) ? undefined : this.takeCall(message);
       case 'callResult':
         return this.takeCallResult(message);
       case 'result':
@@ -125,6 +125,13 @@ export class Intake {
     else this.parts.calls.claim(claim, claim.hint);
   }
 
+  /** Repeats what was said to this very message, if that was a refusal. */
+  private refusedBefore(message: Request | CallRequest): boolean {
+    const error = this.parts.owner.refusals.get(message.id);
+    if (error) this.parts.answer(message, error);
+    return error !== undefined;
+  }
+
   private takeCall(request: CallRequest): void {
     if (this.knows(request.command, request.replyTo)) this.parts.calls.take(request);
   }
@@ -137,16 +144,18 @@ export class Intake {
   }
 
   private takeRequest(request: Request): void {
+    // The answer that its repeat wants is on its way.
+    if (this.unanswered.has(request.id)) return;
     if (!this.knows(request.command, request.replyTo)) return;
-    if (this.backlog >= this.parts.owner.settings.maximumBacklog) {
-      const error = new HoldfastError('OVERLOADED', `The engine has ${this.backlog} unanswered requests.`);
+    if (this.unanswered.size >= this.parts.owner.settings.maximumBacklog) {
+      const error = new HoldfastError('OVERLOADED', `The engine has ${this.unanswered.size} unanswered requests.`);
       return this.parts.answer(request, error);
     }
     const { flowId, command } = request;
     const onAnswer = (answer: unknown) => {
-      this.backlog++;
+      this.unanswered.add(request.id);
       this.parts.pipeline.whenDurable(this.parts.cells.get(request.flowId)?.changedIn ?? 0, () => {
-        this.backlog--;
+        this.unanswered.delete(request.id);
         this.parts.answer(request, answer);
       });
       this.parts.pipeline.hurry();

@@ -6,6 +6,7 @@ import type { CallTakers } from './call-takers';
 import type { IndexState } from './index-feed';
 import type { QueueLimits } from './queue-limits';
 import type { QueueLength } from './queue-state';
+import type { Refusals } from './refusals';
 import type { EngineSettings } from './settings';
 import { ShardSession } from './shard-session';
 import { Watchers } from './watchers';
@@ -21,6 +22,7 @@ export interface ShardOwnerParts {
   readonly callTakers: CallTakers;
   readonly settings: EngineSettings;
   readonly limits: QueueLimits;
+  readonly refusals: Refusals;
   readonly lease: Lease;
   /** Where runs are searched for. */
   readonly index?: FlowIndex | undefined;
