@@ -1,8 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import * as ts from 'typescript';
+import { reportFile } from '../test/support/contract-report';
 
-/** Which rules of docs/contract.md the tests name in their titles; fails when a rule that is done has none. */
+/**
+ * Which rules of docs/contract.md the tests name in their titles, and on which stacks they ran last; fails when a rule that
+ * is done has no test.
+ */
 
 const root = join(__dirname, '..');
 
@@ -48,10 +52,22 @@ function mentionsIn(file: string): Mention[] {
   return mentions;
 }
 
+/** Names of stacks by rule, as the last run of the contract suite noted them. */
+function readStacks(): Map<string, string[]> {
+  const stacks = new Map<string, string[]>();
+  if (!existsSync(reportFile)) return stacks;
+  const noted = JSON.parse(readFileSync(reportFile, 'utf8')) as Record<string, string[]>;
+  for (const [stack, ids] of Object.entries(noted)) {
+    for (const id of ids) stacks.set(id, [...(stacks.get(id) ?? []), stack]);
+  }
+  return stacks;
+}
+
 function main(): void {
   const rules = readRules();
   if (rules.length === 0) throw new Error('docs/contract.md has no rules of the form "- **F1** (done) …".');
   const mentions = testFiles(join(root, 'test')).flatMap(mentionsIn);
+  const stacks = readStacks();
   const missing: string[] = [];
   for (const { id, done } of rules) {
     const own = mentions.filter((mention) => mention.id === id);
@@ -59,6 +75,7 @@ function main(): void {
     const tests = own.length === 0 ? '' : `${own.length} ${own.length === 1 ? 'test' : 'tests'}: ${files.join(', ')}`;
     if (done && own.length === 0) missing.push(id);
     console.log(`${id.padEnd(4)} ${done ? tests || 'NO TEST' : ['not yet', tests].filter(Boolean).join('; ')}`);
+    if (stacks.has(id)) console.log(`     ran on ${stacks.get(id)!.join(', ')}`);
   }
   const known = new Set(rules.map(({ id }) => id));
   // Field cases are named too: theirs are C and two digits.

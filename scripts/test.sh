@@ -21,6 +21,8 @@ step() {
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 
+bash scripts/install-servers.sh
+
 step typecheck npm run --silent typecheck
 step lint npm run --silent lint
 step build npm run --silent build

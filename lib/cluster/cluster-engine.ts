@@ -1,3 +1,4 @@
+import { systemClock } from '../embedded/system-clock';
 import { Engine, type IndexState, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
 import { HoldfastError } from '../errors';
 import type { StateStore } from '../ports';
@@ -44,7 +45,8 @@ export class ClusterEngine {
       connected = await connect(options, taskQueues);
       const { dispatch, clock, logger, shards, process, index } = connected;
       const settings = { shards, taskQueues, limitedByDispatch: true };
-      const sharing = { engine: process, leases: dispatch.leases, leaseMs };
+      // Leases are between hosts and Redis: they count in real time.
+      const sharing = { engine: process, leases: dispatch.leases, leaseMs, clock: systemClock };
       const engine = new Engine({ store, dispatch, clock, logger, settings, sharing, index });
       const opened = new ClusterEngine(engine, store, connected, options.signals);
       try {

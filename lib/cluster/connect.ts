@@ -19,6 +19,8 @@ export interface ClusterOptions {
   readonly logger?: Logger;
   /** Work with a Redis that may evict keys: what it drops is found again, later [false]. */
   readonly allowEviction?: boolean;
+  /** Another time than the host's for all but leases and Redis, for tests that move it. */
+  readonly clock?: Clock;
   /** Close in good order on SIGTERM and SIGINT; a second signal ends the grace [true]. */
   readonly signals?: boolean;
 }
@@ -55,7 +57,7 @@ export async function connect(options: ClusterOptions & SearchOptions, taskQueue
   }
   const index = options.index === undefined ? undefined : await openIndex(options.index, namespace);
   const logger = guarded(options.logger ?? consoleLogger);
-  const clock = systemClock;
+  const clock = options.clock ?? systemClock;
   const ids = idsBy(clock);
   const process = ids.next();
   const dispatch = await RedisDispatch.open({

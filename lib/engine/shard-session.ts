@@ -89,10 +89,8 @@ export class ShardSession {
       failed: (error) => hooks.failed(error),
     });
     const { cells, plans, pipeline, outlet } = this;
-    const answer: IntakeParts['answer'] = (request, value) => {
-      if (value instanceof Error) parts.refusals.add(request.id, value);
-      outlet.answer(request, value);
-    };
+    const answer: IntakeParts['answer'] = (request, value) =>
+      outlet.answer(request, parts.refusals.note(request.id, value));
     const blockedOf = (run: RunState) => this.tasks.lacking.of(run);
     this.reads = new Reads(store, cells, pipeline, watchers, blockedOf, answer);
     this.tells = new Tells(cells, pipeline, this.outlet, parts);

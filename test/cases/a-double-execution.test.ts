@@ -17,7 +17,7 @@ import {
 import { eventually } from '../support/eventually';
 import { eventsOf } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 const log = new Log();
 const gate = new Gate();
@@ -104,7 +104,7 @@ class ForkFlow {
   static readonly steps = [AStep, BStep, CStep, DStep];
 }
 
-describeOnEveryStack('Double execution and stale owners', (stack) => {
+describeOnEveryStore('Double execution and stale owners', (stack) => {
   it('[C03] after a take-over, result, history and the message agree on which branch won', async () => {
     const system = await stack.open({ flows: [ChooseFlow] });
     const { clock } = system;

@@ -17,7 +17,7 @@ import {
   until,
 } from '../../index';
 import { fresh, Log } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 const log = new Log<number>();
 
@@ -90,7 +90,7 @@ async function outcome<T>(call: Promise<T>): Promise<T | string> {
   }
 }
 
-describeOnEveryStack('Completion racing with incoming work', (stack) => {
+describeOnEveryStore('Completion racing with incoming work', (stack) => {
   const system = stack.shared({ flows: [DrainFlow, NumbersFlow] });
 
   it('[C09] a message that arrives while the Flow decides to complete is processed or refused', async () => {

@@ -19,7 +19,7 @@ import {
 import { eventually } from '../support/eventually';
 import { eventsIn } from '../support/observed-store';
 import { fresh } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 @Attribute()
 class Seen extends DurableAttribute<number[]> {}
@@ -135,7 +135,7 @@ async function runsOf(client: Client, flowId: string): Promise<number> {
   return runs;
 }
 
-describeOnEveryStack('Continue-as-new', (stack) => {
+describeOnEveryStore('Continue-as-new', (stack) => {
   for (const withTimer of [false, true]) {
     it(`[C12] unread messages go along once and in order${withTimer ? ', with a timer of zero between' : ''}`, async () => {
       const system = await stack.open({ flows: [EatFlow] });

@@ -17,7 +17,7 @@ import { TestEnvironment } from '../../lib/testing';
 import { eventually } from '../support/eventually';
 import { eventsOf, failureOf, stepStates } from '../support/expect';
 import { fresh, Log } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 const log = new Log<number>();
 const day = 86_400_000;
@@ -226,7 +226,7 @@ describe('Timers and durations', () => {
   }
 });
 
-describeOnEveryStack('Timers and durations over restarts', (stack) => {
+describeOnEveryStore('Timers and durations over restarts', (stack) => {
   it('[C17] a timer that expires while everything is down fires promptly and once after the restart', async () => {
     const system = await stack.open({ flows: [SleepFlow] });
     const flowIds = Array.from({ length: 20 }, () => fresh('sleep'));

@@ -19,7 +19,7 @@ import { TestEnvironment } from '../../lib/testing';
 import { eventually } from '../support/eventually';
 import { eventsOf, failureOf } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 const attempts = new Log<number>();
 const gate = new Gate();
@@ -103,7 +103,7 @@ class PolicyFlow {
   static readonly steps = [UnsetStep, FailingStep, RoutedStep, RecoverStep];
 }
 
-describeOnEveryStack('Retry counts', (stack) => {
+describeOnEveryStore('Retry counts', (stack) => {
   it('[C33] N attempts are exactly N, numbered from 1 without gaps, in both durabilities', async () => {
     const system = await stack.open({ flows: [FiveFlow] });
     for (const durability of ['SYNC', 'ASYNC'] as const) {

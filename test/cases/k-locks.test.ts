@@ -17,7 +17,7 @@ import {
 } from '../../index';
 import { eventually } from '../support/eventually';
 import { fresh, Gate, Log } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 const gate = new Gate();
 const log = new Log();
@@ -108,7 +108,7 @@ const saw: Record<Way, string> = {
   crash: 'taker saw 1',
 };
 
-describeOnEveryStack('Attribute locks', (stack) => {
+describeOnEveryStore('Attribute locks', (stack) => {
   const system = stack.shared({ flows: [HolderFlow] });
 
   for (const way of Object.keys(saw) as Way[]) {

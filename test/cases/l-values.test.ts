@@ -18,7 +18,7 @@ import { encodeRecord, type Failure } from '../../lib/values';
 import { eventually } from '../support/eventually';
 import { failureOf } from '../support/expect';
 import { fresh } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 type Big = bigint | { a: bigint[] };
 
@@ -140,7 +140,7 @@ class ThrowerFlow {
   static readonly steps = [AfterStep];
 }
 
-describeOnEveryStack('Values and errors that do not serialise', (stack) => {
+describeOnEveryStore('Values and errors that do not serialise', (stack) => {
   it('[C41] BigInts of any size stay what they are, everywhere and over crashes', async () => {
     const system = await stack.open({ flows: [BigFlow] });
     for (const value of [10n, { a: [10n] }, 2n ** 200n, -(2n ** 64n), 2n ** 63n] as Big[]) {

@@ -14,7 +14,7 @@ import {
 import { eventually } from '../support/eventually';
 import { eventsOf } from '../support/expect';
 import { fresh, Log } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 const log = new Log<string>();
 const KiB = 1024;
@@ -86,7 +86,7 @@ class LargeFlow {
   constructor(readonly pages: Pages) {}
 }
 
-describeOnEveryStack('Payload size', (stack) => {
+describeOnEveryStore('Payload size', (stack) => {
   it('[C44] outputs up to the limit are kept; one above it fails its Step once, with its type', async () => {
     const system = await stack.open({ flows: [OutputFlow, TextFlow] });
     for (const bytes of [KiB, MiB, Math.floor(3.9 * MiB)]) {

@@ -16,7 +16,7 @@ import {
 } from '../../index';
 import { eventually } from '../support/eventually';
 import { stepStates } from '../support/expect';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 @Attribute()
 class Names extends DurableAttribute<string[]> {}
@@ -92,7 +92,7 @@ const ids = [
   ...['x'.repeat(512), `${'x'.repeat(511)}y`, '👩'.repeat(128)],
 ].filter((id, i, all) => all.indexOf(id) === i);
 
-describeOnEveryStack('Ids, names and Unicode', (stack) => {
+describeOnEveryStore('Ids, names and Unicode', (stack) => {
   it('[C46] every legal flowId works everywhere, and no two are mixed up', async () => {
     const system = await stack.open({ flows: [NoteFlow] });
     await Promise.all(ids.map((id) => system.client.start(NoteFlow, id, `input of ${id}`)));

@@ -3,7 +3,7 @@ import { compile, Flow, goTo, gracefulComplete, Step, type StepContext } from '.
 import { eventually } from '../support/eventually';
 import { eventsOf } from '../support/expect';
 import { fresh, Log } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 const bodies = new Log();
 const modes = [undefined, 'SYNC', 'ASYNC'] as const;
@@ -40,7 +40,7 @@ function flowOf(step: Mode, flow: Mode) {
 const table = modes.flatMap((step) => modes.map((flow) => ({ step, flow, ...flowOf(step, flow) })));
 const flows = table.map(({ ModeFlow }) => ModeFlow);
 
-describeOnEveryStack('Durability mode', (stack) => {
+describeOnEveryStore('Durability mode', (stack) => {
   const system = stack.shared({ flows });
 
   for (const { step, flow, ModeFlow, resolved } of table) {

@@ -22,7 +22,7 @@ import { TestEnvironment } from '../../lib/testing';
 import { eventually } from '../support/eventually';
 import { failureOf } from '../support/expect';
 import { fresh } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 const ran = new Map<string, number[]>();
 
@@ -130,7 +130,7 @@ class HotFlow {
   }
 }
 
-describeOnEveryStack('Ten thousand at once', (stack) => {
+describeOnEveryStore('Ten thousand at once', (stack) => {
   it('[C76] ten thousand Steps of one decision run once each, and join', async () => {
     const system = await stack.open({ flows: [SpreadFlow] });
     const flowId = fresh('spread');
@@ -168,7 +168,7 @@ describeOnEveryStack('Ten thousand at once', (stack) => {
   });
 });
 
-describeOnEveryStack('Hot Flow', (stack) => {
+describeOnEveryStore('Hot Flow', (stack) => {
   it('[C77] the bytes an RPC writes do not grow with the past of its Flow, and nothing is lost', async () => {
     const system = await stack.open({ flows: [HotFlow] });
     const flowId = fresh('hot');

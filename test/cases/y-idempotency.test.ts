@@ -20,7 +20,7 @@ import {
 import { eventually } from '../support/eventually';
 import { eventsOf } from '../support/expect';
 import { fresh, Log } from '../support/observers';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStore } from '../support/stacks';
 
 const log = new Log<string>();
 
@@ -102,7 +102,7 @@ class ServeFlow {
   static readonly start = ServeStep;
 }
 
-describeOnEveryStack('Idempotency of starts, publishes and RPCs', (stack) => {
+describeOnEveryStore('Idempotency of starts, publishes and RPCs', (stack) => {
   it('[C79] calls whose answers are lost are repeated by the same ids and have one effect each', async () => {
     const system = await stack.open({ flows: [SumFlow] });
     const flowId = fresh('sum');

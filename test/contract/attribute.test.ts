@@ -61,11 +61,17 @@ class Pings extends DurableChannel<string> {}
 
 type Use = (own: AttributeStep, ctx: StepContext) => unknown;
 
-/** What the Steps do; tests put it here under the flowId. */
-const uses = new Map<string, Use[]>();
-const errors = new Log<HoldfastError>();
+const seen = new Log<unknown>();
+const errors = new Log<{ readonly code: string; readonly message: string; readonly fix: string }>();
 const gate = new Gate();
 
+interface Input {
+  /** A key of `uses`. */
+  readonly use: string;
+  readonly step: number;
+}
+
+/** Does one thing after the other, each in an execution of its own. */
 @Step({ retry: { maximumAttempts: 2, initialInterval: 1 } })
 class AttributeStep {
   constructor(
@@ -76,10 +82,10 @@ class AttributeStep {
     readonly pings: Pings,
   ) {}
 
-  async execute(step: number, ctx: StepContext) {
-    const own = uses.get(ctx.flowId)!;
+  async execute({ use, step }: Input, ctx: StepContext) {
+    const own = uses[use]!;
     const output = await own[step]!(this, ctx);
-    return step + 1 < own.length ? goTo(AttributeStep, step + 1) : gracefulComplete(output as string);
+    return step + 1 < own.length ? goTo(AttributeStep, { use, step: step + 1 }) : gracefulComplete(output as string);
   }
 }
 
@@ -143,25 +149,126 @@ const refused: Record<string, readonly [value: unknown, message: RegExp]> = {
   'in a Map': [new Map([['k', () => 1]]), /Value.*k.*function/],
 };
 
-describeOnEveryStack('Attribute', (stack) => {
+function look({ value, entries }: AttributeStep, ctx: StepContext): void {
+  for (const each of [value.get(), ...entries.keys().map((key) => entries.get(key))]) seen.add(ctx.flowId, each);
+}
+
+function lookAtMap({ entries }: AttributeStep, ctx: StepContext): void {
+  seen.add(ctx.flowId, [entries.size, entries.keys().sort(), entries.get('b')]);
+}
+
+function noteError(ctx: StepContext, use: () => unknown): void {
+  try {
+    use();
+    errors.add(ctx.flowId, { code: 'NONE', message: 'it did not throw', fix: '' });
+  } catch (error) {
+    const { code, message, fix } = error as HoldfastError;
+    errors.add(ctx.flowId, { code, message, fix });
+  }
+}
+
+/** What the Steps do, by the name that a test gives as input. */
+const uses: Record<string, readonly Use[]> = {
+  'write and read': [({ value }) => value.set('x'), ({ value }) => value.get()],
+  'stage and see': [
+    ({ value }, ctx) => {
+      seen.add(ctx.flowId, value.get());
+      value.set(1);
+      seen.add(ctx.flowId, value.get());
+      value.delete();
+      seen.add(ctx.flowId, value.get());
+      value.set(null);
+      seen.add(ctx.flowId, value.get());
+    },
+    ({ value }, ctx) => {
+      seen.add(ctx.flowId, value.get());
+      value.delete();
+    },
+    ({ value }, ctx) => seen.add(ctx.flowId, value.get()),
+  ],
+  'stage and see a map': [
+    (own, ctx) => {
+      lookAtMap(own, ctx);
+      for (const key of ['a', 'b', 'c', '', '🚀', '__proto__']) own.entries.set(key, `value ${key}`);
+      own.entries.delete('c');
+      lookAtMap(own, ctx);
+    },
+    (own, ctx) => {
+      lookAtMap(own, ctx);
+      own.entries.set('c', 1);
+      own.entries.delete('a');
+      assert.equal(own.entries.has('c'), true);
+      assert.equal(own.entries.has('a'), false);
+      lookAtMap(own, ctx);
+    },
+    lookAtMap,
+  ],
+  'set undefined': [({ value }, ctx) => noteError(ctx, () => value.set(undefined))],
+  'set undefined in a map': [({ entries }, ctx) => noteError(ctx, () => entries.set('k', undefined))],
+  keep: [
+    ({ value, entries }) => {
+      value.set(kept);
+      for (const [key, each] of Object.entries(kept)) entries.set(key, each);
+    },
+    look,
+    (_own, ctx) => gate.pass(ctx.flowId),
+    look,
+  ],
+  ...Object.fromEntries(
+    Object.entries(refused).map(([title, [value]]): [string, Use[]] => [
+      `refuse ${title}`,
+      [
+        (own, ctx) => {
+          own.value.set('before');
+          noteError(ctx, () => own.value.set(value));
+        },
+        ({ value: own }) => own.get(),
+      ],
+    ]),
+  ),
+  codec: [
+    ({ price }) => price.set(new Money(5n, 'EUR')),
+    ({ price }) => assert.deepStrictEqual(price.get(), new Money(5n, 'EUR')),
+  ],
+  schema: [
+    ({ count }, ctx) => {
+      count.set(3);
+      noteError(ctx, () => count.set(-3));
+    },
+  ],
+  'forget an await': [
+    ({ value, entries, pings }, ctx) => {
+      value.set('in time');
+      const late = async () => {
+        await gate.pass(ctx.flowId);
+        noteError(ctx, () => value.set('late'));
+        noteError(ctx, () => value.get());
+        noteError(ctx, () => entries.set('k', 'late'));
+        noteError(ctx, () => pings.publish('late'));
+        noteError(ctx, () => ctx.recordEvent('late'));
+        noteError(ctx, () => ctx.heartbeat('late'));
+      };
+      late();
+    },
+    async (_own, ctx) => {
+      gate.open(ctx.flowId);
+      await eventually(() => errors.of(ctx.flowId).length === 6);
+    },
+    ({ value }) => value.get(),
+  ],
+};
+
+describeOnEveryStack('Attribute', flows, (stack) => {
   const system = stack.shared({ flows });
 
-  const run = async (...own: Use[]) => {
+  const run = async (use: string) => {
     const flowId = fresh('attribute');
-    uses.set(flowId, own);
-    await system.client.start(AttributeFlow, flowId, 0);
-    return flowId;
+    await system.client.start(AttributeFlow, flowId, { use, step: 0 });
+    return { flowId, output: await system.client.result(AttributeFlow, flowId) };
   };
-  const result = async (...own: Use[]) => system.client.result(AttributeFlow, await run(...own));
 
   it('[A1] a Step reads and writes what its constructor takes, and nothing else', async () => {
-    assert.equal(
-      await result(
-        ({ value }) => value.set('x'),
-        ({ value }) => value.get(),
-      ),
-      'x',
-    );
+    assert.equal((await run('write and read')).output, 'x');
     const flowId = fresh('stranger');
     await system.client.start(TwoStepFlow, flowId, true);
     const error = await failureOf(system.client, TwoStepFlow, flowId);
@@ -191,86 +298,30 @@ describeOnEveryStack('Attribute', (stack) => {
   });
 
   it('[A2] get, set and delete, with the own staged writes seen at once', async () => {
-    const seen: unknown[] = [];
-    await result(
-      ({ value }) => {
-        seen.push(value.get());
-        value.set(1);
-        seen.push(value.get());
-        value.delete();
-        seen.push(value.get());
-        value.set(null);
-        seen.push(value.get());
-      },
-      ({ value }) => {
-        seen.push(value.get());
-        value.delete();
-      },
-      ({ value }) => void seen.push(value.get()),
-    );
-    assert.deepEqual(seen, [undefined, 1, undefined, null, null, undefined]);
+    const { flowId } = await run('stage and see');
+    assert.deepEqual(seen.of(flowId), [undefined, 1, undefined, null, null, undefined]);
   });
 
   it('[A2] maps by key: get, has, set, delete, keys and size', async () => {
-    const seen: unknown[] = [];
-    const look = ({ entries }: AttributeStep) => seen.push([entries.size, entries.keys().sort(), entries.get('b')]);
-    await result(
-      (own) => {
-        look(own);
-        for (const key of ['a', 'b', 'c', '', '🚀', '__proto__']) own.entries.set(key, `value ${key}`);
-        own.entries.delete('c');
-        look(own);
-      },
-      (own) => {
-        look(own);
-        own.entries.set('c', 1);
-        own.entries.delete('a');
-        assert.equal(own.entries.has('c'), true);
-        assert.equal(own.entries.has('a'), false);
-        look(own);
-      },
-      (own) => void look(own),
-    );
+    const { flowId } = await run('stage and see a map');
     const first = [5, ['', '__proto__', 'a', 'b', '🚀'], 'value b'];
     const second = [5, ['', '__proto__', 'b', 'c', '🚀'], 'value b'];
-    assert.deepEqual(seen, [[0, [], undefined], first, first, second, second]);
+    assert.deepEqual(seen.of(flowId), [[0, [], undefined], first, first, second, second]);
   });
 
   it('[A2] set(undefined) is refused with the hint to delete', async () => {
-    for (const set of [
-      ({ value }: AttributeStep) => value.set(undefined),
-      ({ entries }: AttributeStep) => entries.set('k', undefined),
-    ]) {
-      await result((own, ctx) => {
-        try {
-          set(own);
-        } catch (error) {
-          errors.add(ctx.flowId, error as HoldfastError);
-        }
-        return ctx.flowId;
-      }).then((flowId) => {
-        const [error] = errors.of(flowId);
-        assert.equal(error!.code, 'DEFINITION');
-        assert.match(error!.fix, /delete\(\)/);
-      });
+    for (const use of ['set undefined', 'set undefined in a map']) {
+      const { flowId } = await run(use);
+      const [error] = errors.of(flowId);
+      assert.equal(error!.code, 'DEFINITION');
+      assert.match(error!.fix, /delete\(\)/);
     }
   });
 
   it('[A3] values come back with their type, to Steps and to the client, also after a crash', async () => {
     const own = await stack.open({ flows });
     const flowId = fresh('kept');
-    const seen: unknown[] = [];
-    const look: Use = ({ value, entries }) => void seen.push(value.get(), ...entries.keys().map((k) => entries.get(k)));
-    uses.set(flowId, [
-      ({ value, entries }) => {
-        value.set(kept);
-        for (const [key, each] of Object.entries(kept)) entries.set(key, each);
-      },
-      look,
-      async () => gate.pass(flowId),
-      look,
-    ]);
-    await own.client.start(AttributeFlow, flowId, 0);
+    await own.client.start(AttributeFlow, flowId, { use: 'keep', step: 0 });
     await eventually(() => gate.arrived(flowId) === 1);
     await own.crash();
     const values = await own.client.attributes(AttributeFlow, flowId);
@@ -278,23 +329,13 @@ describeOnEveryStack('Attribute', (stack) => {
     gate.open(flowId);
     await own.client.result(AttributeFlow, flowId);
     const once = [kept, ...Object.values(kept)];
-    assert.deepStrictEqual(seen, [...once, ...once]);
+    assert.deepStrictEqual(seen.of(flowId), [...once, ...once]);
   });
 
-  for (const [title, [value, message]] of Object.entries(refused)) {
+  for (const [title, [, message]] of Object.entries(refused)) {
     it(`[A3] set refuses what cannot be kept and names its path: ${title}`, async () => {
-      const flowId = await run(
-        (own, ctx) => {
-          own.value.set('before');
-          try {
-            own.value.set(value);
-          } catch (error) {
-            errors.add(ctx.flowId, error as HoldfastError);
-          }
-        },
-        ({ value: own }) => own.get(),
-      );
-      assert.equal(await system.client.result(AttributeFlow, flowId), 'before');
+      const { flowId, output } = await run(`refuse ${title}`);
+      assert.equal(output, 'before');
       const [error] = errors.of(flowId);
       assert.equal(error!.code, 'VALUE_NOT_STORABLE');
       assert.match(error!.message, message);
@@ -302,27 +343,13 @@ describeOnEveryStack('Attribute', (stack) => {
   }
 
   it('[A3] a codec keeps instances', async () => {
-    const flowId = await run(
-      ({ price }) => price.set(new Money(5n, 'EUR')),
-      ({ price }) => {
-        assert.deepStrictEqual(price.get(), new Money(5n, 'EUR'));
-      },
-    );
-    await system.client.result(AttributeFlow, flowId);
+    const { flowId } = await run('codec');
     const values = await system.client.attributes(AttributeFlow, flowId);
     assert.deepStrictEqual(values.get(Price), new Money(5n, 'EUR'));
   });
 
   it('[A3] a schema is checked on set', async () => {
-    const flowId = await run(({ count }, ctx) => {
-      count.set(3);
-      try {
-        count.set(-3);
-      } catch (error) {
-        errors.add(ctx.flowId, error as HoldfastError);
-      }
-    });
-    await system.client.result(AttributeFlow, flowId);
+    const { flowId } = await run('schema');
     assert.match(errors.of(flowId)[0]!.message, /Count does not fit its schema: n: must be positive/);
     assert.equal((await system.client.attributes(AttributeFlow, flowId)).get(Count), 3);
   });
@@ -355,36 +382,9 @@ describeOnEveryStack('Attribute', (stack) => {
   });
 
   it('[A6] a forgotten await that goes on after the invocation throws, and changes nothing', async () => {
-    const flowId = await run(
-      ({ value, entries, pings }, ctx) => {
-        value.set('in time');
-        const late = async () => {
-          await gate.pass(ctx.flowId);
-          for (const use of [
-            () => value.set('late'),
-            () => value.get(),
-            () => entries.set('k', 'late'),
-            () => pings.publish('late'),
-            () => ctx.recordEvent('late'),
-            () => ctx.heartbeat('late'),
-          ]) {
-            try {
-              use();
-              errors.add(ctx.flowId, new HoldfastError('INTERNAL', 'it did not throw'));
-            } catch (error) {
-              errors.add(ctx.flowId, error as HoldfastError);
-            }
-          }
-        };
-        late();
-      },
-      async (_own, ctx) => {
-        gate.open(ctx.flowId);
-        await eventually(() => errors.of(ctx.flowId).length === 6);
-      },
-      ({ value }) => value.get(),
-    );
-    assert.equal(await system.client.result(AttributeFlow, flowId), 'in time');
+    const { flowId, output } = await run('forget an await');
+    assert.equal(output, 'in time');
+    assert.equal(errors.of(flowId).length, 6);
     for (const error of errors.of(flowId)) {
       assert.equal(error.code, 'OUTSIDE_INVOCATION', error.message);
       assert.match(error.message, /had ended: is an await missing/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Flow, gracefulComplete, Step, type StepContext } from '../../index';
 import { eventually } from '../support/eventually';
 import { fresh, Gate } from '../support/observers';
-import { type Processes, withProcesses } from '../support/processes';
+import { describeOnEveryStack, type Processes } from '../support/stacks';
 
 const gate = new Gate();
 
@@ -35,11 +35,12 @@ async function blockedIs(system: Processes, flowId: string, steps: string[]): Pr
   await eventually(async () => assert.deepEqual((await system.client.describe(flowId)).blocked, steps));
 }
 
-describe('Steps that no worker has', () => {
-  for (const standing of [true, false]) {
+describeOnEveryStack('Steps that no worker has', [WantedFlow, OtherFlow], (stack) => {
+  // In processes of their own workers always look for their work.
+  for (const standing of stack.isCluster ? [false] : [true, false]) {
     const how = standing ? 'a worker in the process of the engine' : 'a worker that looks for work by itself';
     it(`[V3] [X12] a Flow without any worker shows as blocked and goes on when one comes: ${how}`, async () => {
-      await using system = await withProcesses([WantedFlow]);
+      await using system = await stack.processes([WantedFlow]);
       const flowId = fresh('wanted');
       gate.open(flowId);
       await system.client.start(WantedFlow, flowId);
@@ -53,7 +54,7 @@ describe('Steps that no worker has', () => {
     });
 
     it(`[V3] it is blocked where only others work, and when the last that has it has gone: ${how}`, async () => {
-      await using system = await withProcesses([WantedFlow]);
+      await using system = await stack.processes([WantedFlow]);
       await system.openWorker({ flows: [OtherFlow], standing });
       const [first, second] = [fresh('wanted'), fresh('wanted')];
       await system.client.start(WantedFlow, first);

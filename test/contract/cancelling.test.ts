@@ -125,7 +125,7 @@ class FamilyFlow {
 
 const flows = [FamilyFlow];
 
-describeOnEveryStack('Cancelling', (stack) => {
+describeOnEveryStack('Cancelling', flows, (stack) => {
   const system = stack.shared({ flows });
   const steps = async (flowId: string) => {
     const states = await stepStates(system.client, flowId);
@@ -181,7 +181,7 @@ describeOnEveryStack('Cancelling', (stack) => {
     // [O2] The handler is told, runs on, and what it does is discarded.
     await eventually(() => log.count(flowId, 'aborted a') === 1 && log.count(flowId, 'aborted b') === 1);
     assert.equal(log.count(flowId, 'aborted new'), 0);
-    release(flowId);
+    for (const name of ['work', 'hold']) gate.open(`${flowId} ${name}`);
     await eventually(() => log.count(flowId, 'ran on a') === 1 && log.count(flowId, 'ran on b') === 1);
     await system.client.waitForStep(FamilyFlow, flowId, WorkStep, { number: 3 });
     assert.equal((await system.client.describe(flowId)).scheduled.Other, 4);

@@ -105,7 +105,7 @@ class LateFlow {
 
 const flows = [CrewFlow, PublishFlow, LateFlow];
 
-describeOnEveryStack('Channel', (stack) => {
+describeOnEveryStack('Channel', flows, (stack) => {
   const system = stack.shared({ flows });
   const numbersOf = (flowId: string) => taken.of(flowId).flatMap(([, messages]) => messages);
   const unread = async (flowId: string) =>
@@ -242,7 +242,7 @@ describeOnEveryStack('Channel', (stack) => {
   });
 });
 
-describeOnEveryStack('Channel over a crash', (stack) => {
+describeOnEveryStack('Channel over a crash', flows, (stack) => {
   const system = stack.shared({ flows });
 
   it('[C1] messages are taken once over crashes, in their order', async () => {

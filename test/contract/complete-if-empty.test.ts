@@ -88,7 +88,7 @@ class WorkFlow {
 
 const flows = [WorkFlow];
 
-describeOnEveryStack('completeIfEmpty', (stack) => {
+describeOnEveryStack('completeIfEmpty', flows, (stack) => {
   const system = stack.shared({ flows });
   const open = async (on: System = system) => {
     const flowId = fresh('work');
@@ -135,7 +135,7 @@ describeOnEveryStack('completeIfEmpty', (stack) => {
       },
       () => {},
     );
-    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+    await system.quiet();
     assert.deepEqual([added, (await system.client.describe(flowId)).status], [false, 'running']);
     gate.open(`${flowId} slow`);
     assert.equal(await slow, 'slow');

@@ -147,7 +147,7 @@ class OpenFlow {
 
 const flows = [OpenFlow];
 
-describeOnEveryStack('Continue-as-new with everything open', (stack) => {
+describeOnEveryStack('Continue-as-new with everything open', flows, (stack) => {
   const system = stack.shared({ flows });
 
   const open = async (name: string, on: System = system) => {

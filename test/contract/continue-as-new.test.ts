@@ -120,7 +120,7 @@ async function chainOf(system: System, flowId: string) {
   return runs;
 }
 
-describeOnEveryStack('Continue-as-new', (stack) => {
+describeOnEveryStack('Continue-as-new', flows, (stack) => {
   const system = stack.shared({ flows });
 
   it('[N2] [D7] the run closes as continuedAsNew, the next one begins with its input and an empty history', async () => {

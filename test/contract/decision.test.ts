@@ -77,7 +77,7 @@ class BranchFlow {
 
 const flows = [BranchFlow];
 
-describeOnEveryStack('Decision', (stack) => {
+describeOnEveryStack('Decision', flows, (stack) => {
   const system = stack.shared({ flows });
 
   const start = async (...branches: Branch[]) => {
@@ -220,7 +220,7 @@ describeOnEveryStack('Decision', (stack) => {
   });
 });
 
-describeOnEveryStack('Decision over a crash', (stack) => {
+describeOnEveryStack('Decision over a crash', flows, (stack) => {
   const system = stack.shared({ flows });
 
   it('[D2] the request for completion, and outputs given, survive', async () => {

@@ -118,7 +118,7 @@ class BusyFlow {
 
 const flows = [BusyFlow, ChildFlow];
 
-describeOnEveryStack('describe', (stack) => {
+describeOnEveryStack('describe', flows, (stack) => {
   it('[K1] tells what a run is doing, and the same, with Attributes and history, when every worker has stopped', async () => {
     const system = await stack.open({ flows });
     const flowId = fresh('described');

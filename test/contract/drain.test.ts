@@ -3,7 +3,7 @@ import { deadEnd, Flow, goTo, gracefulComplete, Step, type StepContext, Timer, u
 import { eventually } from '../support/eventually';
 import { eventsOf, failureOf, stepStates } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
-import { describeOnEveryStore, type Processes } from '../support/processes';
+import { describeOnEveryStack, type Processes } from '../support/stacks';
 
 const gate = new Gate();
 const log = new Log<unknown>();
@@ -68,8 +68,9 @@ class HangFlow {
 
 const flows = [WorkFlow, StartFlow, LazyStartFlow, HangFlow];
 
-describeOnEveryStore('Drain', (withProcesses) => {
-  for (const standing of [true, false]) {
+describeOnEveryStack('Drain', flows, (stack) => {
+  // In processes of their own workers always look for their work.
+  for (const standing of stack.isCluster ? [false] : [true, false]) {
     const kind = standing ? 'given its work' : 'looking for its work';
     const running = async (system: Processes) => {
       const worker = await system.openWorker({ standing });
@@ -80,7 +81,7 @@ describeOnEveryStore('Drain', (withProcesses) => {
     };
 
     it(`[X6] a worker that closes lets its handlers end: ${kind}`, async () => {
-      await using system = await withProcesses(flows);
+      await using system = await stack.processes(flows);
       const worker = await system.openWorker({ standing, settings: { graceMs: 30_000 } });
       const flowId = fresh('drain');
       await system.client.start(WorkFlow, flowId);
@@ -98,7 +99,7 @@ describeOnEveryStore('Drain', (withProcesses) => {
     });
 
     it(`[X6] what does not end is aborted and given back, which uses no attempt and keeps its heartbeat: ${kind}`, async () => {
-      await using system = await withProcesses(flows);
+      await using system = await stack.processes(flows);
       const { worker, flowId } = await running(system);
       const closing = worker.close();
       await eventually(async () => {
@@ -123,7 +124,7 @@ describeOnEveryStore('Drain', (withProcesses) => {
   }
 
   it('[X9] progress is NOT_STARTED where no worker ever took it, and NOT_COMPLETED for ASYNC', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     const [sync, lazy] = [fresh('start'), fresh('start')];
     await system.client.start(StartFlow, sync);
     await system.client.start(LazyStartFlow, lazy);
@@ -134,7 +135,7 @@ describeOnEveryStore('Drain', (withProcesses) => {
   });
 
   it('[X9] progress is NOT_COMPLETED where a handler was entered, although its task was given back', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     const worker = await system.openWorker();
     const flowId = fresh('start');
     await system.client.start(StartFlow, flowId);
@@ -152,7 +153,7 @@ describeOnEveryStore('Drain', (withProcesses) => {
   });
 
   it('[X11] a handler that never returns does not stop the others of its worker', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     await system.openWorker({ settings: { slots: 3 } });
     const hanging = fresh('hang');
     await system.client.start(HangFlow, hanging, 'hang');
@@ -206,9 +207,9 @@ class NewFlow {
   static readonly steps = [AddedStep];
 }
 
-describeOnEveryStore('New code', (withProcesses) => {
+describeOnEveryStack('New code', [OldFlow, NewFlow], (stack) => {
   it('[V1] [V2] applies from the next method call on, and nothing is replayed', async () => {
-    await using system = await withProcesses([OldFlow]);
+    await using system = await stack.processes([OldFlow]);
     const before = await system.openWorker();
     const flowId = fresh('change');
     await system.client.start(OldFlow, flowId, 1);

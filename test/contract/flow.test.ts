@@ -114,7 +114,18 @@ class EndFlow {
 
 const flows = [EchoFlow, NamedFlow, BlockedFlow, IdleFlow, ReadFlow, EndFlow];
 
-describeOnEveryStack('Flow', (stack) => {
+@Flow({ name: 'stable' })
+class Original {
+  static readonly start = BlockedStep;
+}
+
+@Flow({ name: 'stable' })
+class Minified {
+  static readonly start = BlockedStep;
+}
+Object.defineProperty(Minified, 'name', { value: 'a' });
+
+describeOnEveryStack('Flow', [...flows, Original, Minified], (stack) => {
   const system = stack.shared({ flows });
 
   it('[F1] a Flow goes by its class name, or by the name it is given', async () => {
@@ -126,15 +137,6 @@ describeOnEveryStack('Flow', (stack) => {
   });
 
   it('[F1] a name from the decorator survives minification: runs go on under another class name', async () => {
-    @Flow({ name: 'stable' })
-    class Original {
-      static readonly start = BlockedStep;
-    }
-    @Flow({ name: 'stable' })
-    class Minified {
-      static readonly start = BlockedStep;
-    }
-    Object.defineProperty(Minified, 'name', { value: 'a' });
     const own = await stack.open({ flows: [Original] });
     const flowId = fresh('minified');
     const { runId } = await own.client.start(Original, flowId);
@@ -333,7 +335,7 @@ describeOnEveryStack('Flow', (stack) => {
   });
 });
 
-describeOnEveryStack('Flow start over losses', (stack) => {
+describeOnEveryStack('Flow start over losses', flows, (stack) => {
   const system = stack.shared({ flows });
 
   it('[F5] a client repeats a start that is not answered, and it starts once', async () => {

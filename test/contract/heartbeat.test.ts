@@ -3,18 +3,16 @@ import { Flow, gracefulComplete, Step, type StepContext } from '../../index';
 import { eventually } from '../support/eventually';
 import { eventKinds, eventsOf, stepStates } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
-import { describeOnEveryStore, type Processes } from '../support/processes';
-import { describeOnEveryStack } from '../support/stacks';
+import { describeOnEveryStack, type Processes } from '../support/stacks';
 
 const gate = new Gate();
 const log = new Log<unknown>();
-const contexts = new Map<string, StepContext>();
+const values = ['one', 'two', 'three', 'never sent'] as const;
 
 @Step({ name: 'Beat', heartbeatTimeout: '30s', retry: { initialInterval: 1, maximumAttempts: 5 } })
 class BeatStep {
   async execute(how: string, ctx: StepContext) {
     log.add(ctx.flowId, ctx.lastHeartbeat);
-    contexts.set(`${ctx.flowId} ${ctx.attempt}`, ctx);
     ctx.signal.addEventListener('abort', () => log.add(ctx.flowId, `aborted ${ctx.attempt}`));
     if (how === 'throw' && ctx.attempt < 3) {
       ctx.heartbeat({ page: ctx.attempt });
@@ -29,7 +27,19 @@ class BeatStep {
       if (ctx.attempt === 1) ctx.heartbeat(1);
       throw new Error('again');
     }
-    if (how === 'gate') await gate.pass(`${ctx.flowId} ${ctx.attempt}`);
+    if (how === 'gate') {
+      for (const value of values) gate.pass(`${ctx.flowId} ${value}`).then(() => ctx.heartbeat(value));
+      await gate.pass(`${ctx.flowId} ${ctx.attempt}`);
+    }
+    if (how === 'late') {
+      gate.pass(`${ctx.flowId} late`).then(() => {
+        try {
+          ctx.heartbeat('late');
+        } catch (error) {
+          log.add(ctx.flowId, (error as Error).message);
+        }
+      });
+    }
     return gracefulComplete(ctx.attempt);
   }
 }
@@ -41,7 +51,7 @@ class BeatFlow {
 
 const flows = [BeatFlow];
 
-describeOnEveryStack('Heartbeats', (stack) => {
+describeOnEveryStack('Heartbeats', flows, (stack) => {
   const system = stack.shared({ flows });
 
   for (const [how, seen] of [
@@ -62,7 +72,7 @@ describeOnEveryStack('Heartbeats', (stack) => {
     await system.client.start(BeatFlow, flowId, 'gate');
     await eventually(() => gate.arrived(`${flowId} 1`) === 1);
     const before = [system.stats.writes, (await eventKinds(system.client, flowId)).length];
-    for (let i = 0; i < 50; i++) contexts.get(`${flowId} 1`)!.heartbeat(i);
+    for (const value of values) gate.open(`${flowId} ${value}`);
     await system.advance(25_000);
     assert.deepEqual([system.stats.writes, (await eventKinds(system.client, flowId)).length], before);
     gate.open(`${flowId} 1`);
@@ -71,13 +81,14 @@ describeOnEveryStack('Heartbeats', (stack) => {
 
   it('[A6] a heartbeat after the attempt has ended is an error', async () => {
     const flowId = fresh('beat');
-    await system.client.start(BeatFlow, flowId, 'return');
+    await system.client.start(BeatFlow, flowId, 'late');
     await system.client.result(BeatFlow, flowId);
-    assert.throws(() => contexts.get(`${flowId} 1`)!.heartbeat(1), /had ended/);
+    gate.open(`${flowId} late`);
+    await eventually(() => assert.match(`${log.of(flowId)[1]}`, /had ended/));
   });
 });
 
-describeOnEveryStore('Workers that are lost', (withProcesses) => {
+describeOnEveryStack('Workers that are lost', flows, (stack) => {
   const running = async (system: Processes) => {
     const flowId = fresh('beat');
     await system.client.start(BeatFlow, flowId, 'gate');
@@ -90,10 +101,10 @@ describeOnEveryStore('Workers that are lost', (withProcesses) => {
     );
 
   it('[X2] the attempt of a worker that is silent for longer than the heartbeat timeout fails, and another takes it', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     const first = await system.openWorker();
     const flowId = await running(system);
-    first.kill();
+    await first.kill();
     await system.openWorker();
     await system.advance(25_000);
     assert.deepEqual(await failures(system, flowId), []);
@@ -107,11 +118,11 @@ describeOnEveryStore('Workers that are lost', (withProcesses) => {
   });
 
   it('[X2] as fast when nothing was handed out for a long time before', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     const first = await system.openWorker();
     await system.advance(3_600_000);
     const flowId = await running(system);
-    first.kill();
+    await first.kill();
     await system.openWorker();
     await system.advance(45_000);
     await eventually(() => gate.arrived(`${flowId} 2`) === 1);
@@ -120,7 +131,7 @@ describeOnEveryStore('Workers that are lost', (withProcesses) => {
   });
 
   it('[X2] a worker beats by itself for as long as it lives, however long a handler is silent', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     await system.openWorker();
     const flowId = await running(system);
     await system.advance(1_800_000);
@@ -130,17 +141,17 @@ describeOnEveryStore('Workers that are lost', (withProcesses) => {
   });
 
   it('[X3] the latest value received is given to the next attempt when the worker is lost', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     const first = await system.openWorker();
     const flowId = await running(system);
-    const { heartbeat } = contexts.get(`${flowId} 1`)!;
-    heartbeat('one');
+    const beat = (value: (typeof values)[number]) => gate.open(`${flowId} ${value}`);
+    beat('one');
     await system.advance(2_000);
-    heartbeat('two');
-    heartbeat('three');
+    beat('two');
+    beat('three');
     await system.advance(2_000);
-    first.kill();
-    heartbeat('never sent');
+    await first.kill();
+    beat('never sent');
     await system.openWorker();
     await eventually(async () => {
       await system.advance(1_000);
@@ -155,7 +166,7 @@ describeOnEveryStore('Workers that are lost', (withProcesses) => {
   });
 
   it('[X10] [X2] an engine that is lost burns no attempt of a living worker: it reports to the next owner', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     await system.openWorker({ standing: false });
     const flowId = await running(system);
     const queued = fresh('beat');
@@ -171,7 +182,7 @@ describeOnEveryStore('Workers that are lost', (withProcesses) => {
   });
 
   it('[X5] a result that nobody heard is sent again, and taken once', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     await system.openWorker();
     const flowId = await running(system);
     let failing = true;
@@ -192,10 +203,10 @@ describeOnEveryStore('Workers that are lost', (withProcesses) => {
   });
 
   it('[X10] one whose worker is gone with the engine fails, with one attempt used', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     const first = await system.openWorker();
     const flowId = await running(system);
-    first.kill();
+    await first.kill();
     await system.crashEngine();
     await system.openWorker();
     await eventually(async () => {

@@ -58,7 +58,7 @@ class BytesFlow {
 
 const flows = [TickFlow, BytesFlow];
 
-describeOnEveryStack('History roll', (stack) => {
+describeOnEveryStack('History roll', flows, (stack) => {
   const system = stack.shared({ flows });
   const ticking = async (
     flow: typeof TickFlow | typeof BytesFlow,

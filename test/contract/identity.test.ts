@@ -31,7 +31,7 @@ class HoldFlow {
 
 const flows = [HoldFlow];
 
-describeOnEveryStack('Identity', (stack) => {
+describeOnEveryStack('Identity', flows, (stack) => {
   const system = stack.shared({ flows });
 
   const started = async () => {

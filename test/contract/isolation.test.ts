@@ -77,7 +77,7 @@ class UnlockedFlow {
   static readonly steps = [AddStep];
 }
 
-describeOnEveryStack('Unlocked Attributes', (stack) => {
+describeOnEveryStack('Unlocked Attributes', [UnlockedFlow], (stack) => {
   const system = stack.shared({ flows: [UnlockedFlow] });
 
   it('[S7] two reads and writes without a lock may overwrite each other, and nothing fails', async () => {

@@ -4,7 +4,8 @@ import { eventually } from '../support/eventually';
 import { eventsOf } from '../support/expect';
 import { eventsIn } from '../support/observed-store';
 import { fresh, Gate } from '../support/observers';
-import { type Processes, withProcesses } from '../support/processes';
+import { withProcesses } from '../support/processes';
+import type { Processes } from '../support/stacks';
 
 const gate = new Gate();
 /** Where a body waits, the first time that it runs. */

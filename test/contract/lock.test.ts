@@ -250,7 +250,7 @@ class Run {
 
 const gated = (kind: Kind, name: string, more: Partial<Work> = {}) => ({ kind, name, gated: true, ...more });
 
-describeOnEveryStack('Lock', (stack) => {
+describeOnEveryStack('Lock', flows, (stack) => {
   const system = stack.shared({ flows });
   const run = (...plan: Plan) => new Run(system).start(...plan);
   const locksOf = async ({ flowId }: Run) => (await system.client.describe(flowId)).locks;
@@ -410,9 +410,9 @@ describeOnEveryStack('Lock', (stack) => {
     await one.in('slot');
     const holders = async () => (await narrow.client.describe(one.flowId)).locks[0]!.holders;
     assert.deepEqual(await holders(), ['Exclusive-1']);
-    await narrow.advance(4_900);
+    await narrow.advance(3_000);
     assert.deepEqual(await holders(), ['Exclusive-1']);
-    await narrow.advance(200);
+    await narrow.advance(2_100);
     assert.deepEqual(await holders(), ['Exclusive-2']);
     assert.deepEqual(await one.states(), {
       'None-1': 'running',
@@ -455,7 +455,7 @@ describeOnEveryStack('Lock', (stack) => {
   });
 });
 
-describeOnEveryStack('Lock over a crash', (stack) => {
+describeOnEveryStack('Lock over a crash', flows, (stack) => {
   const system = stack.shared({ flows });
 
   it('[L3] locks stay with their call, and are free when it has ended', async () => {

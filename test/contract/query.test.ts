@@ -16,7 +16,6 @@ import {
 import { eventually } from '../support/eventually';
 import { eventKinds, refuses, stepStates } from '../support/expect';
 import { fresh } from '../support/observers';
-import { withProcesses } from '../support/processes';
 import { describeOnEveryStack } from '../support/stacks';
 
 @Attribute()
@@ -78,7 +77,7 @@ class StateFlow {
 
 const flows = [StateFlow];
 
-describeOnEveryStack('Query', (stack) => {
+describeOnEveryStack('Query', flows, (stack) => {
   const system = stack.shared({ flows });
   const open = async () => {
     const flowId = fresh('query');
@@ -147,7 +146,7 @@ describeOnEveryStack('Query', (stack) => {
     const query = rpc.current('').then((value) => {
       answer = value;
     });
-    for (let i = 0; i < 30; i++) await new Promise(setImmediate);
+    await system.quiet();
     assert.equal(answer, undefined);
     system.store.faults = {};
     release();
@@ -201,9 +200,9 @@ describeOnEveryStack('Query', (stack) => {
   });
 });
 
-describe('Reads without a worker', () => {
+describeOnEveryStack('Reads without a worker', flows, (stack) => {
   it('[A5] Attributes of open and closed runs can be read, also when no worker was ever there', async () => {
-    await using system = await withProcesses(flows);
+    await using system = await stack.processes(flows);
     const flowId = fresh('query');
     await system.client.start(StateFlow, flowId, undefined, { attributes: [initially(State, 'new')] });
     const read = async () => (await system.client.attributes(StateFlow, flowId)).get(State);

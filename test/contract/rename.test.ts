@@ -21,7 +21,6 @@ import {
 import { eventually } from '../support/eventually';
 import { eventsOf, stepStates } from '../support/expect';
 import { fresh, Gate } from '../support/observers';
-import { withProcesses } from '../support/processes';
 import { describeOnEveryStack } from '../support/stacks';
 
 @Attribute(Lock.exclusive, { name: 'Sum' })
@@ -112,7 +111,7 @@ class InsideFlow {
   }
 }
 
-describeOnEveryStack('Renamed code', (stack) => {
+describeOnEveryStack('Renamed code', [OldFlow, NewFlow, InsideFlow], (stack) => {
   it('[V3] a run goes on under new names of its Flow, Step, Attribute, Channels and RPCs, and back', async () => {
     const system = await stack.open({ flows: [OldFlow] });
     await system.client.start(OldFlow, 'r', 'said', { attributes: [initially(Sum, 1)] });
@@ -174,9 +173,9 @@ describeOnEveryStack('Renamed code', (stack) => {
   });
 });
 
-describe('Renamed code beside the code before it', () => {
+describeOnEveryStack('Renamed code beside the code before it', [OldFlow, InsideFlow], (stack) => {
   it('[V3] old and new workers serve the same runs', async () => {
-    await using system = await withProcesses([OldFlow]);
+    await using system = await stack.processes([OldFlow]);
     await system.openWorker();
     await system.openWorker({ flows: [InsideFlow] });
     const flowIds = Array.from({ length: 10 }, () => fresh('beside'));
@@ -264,9 +263,9 @@ class LockedFlow {
   static readonly steps = [LockedHitStep];
 }
 
-describe('Code that locks more than the code before it', () => {
+describeOnEveryStack('Code that locks more than the code before it', [FreeFlow, LockedFlow], (stack) => {
   it('[V1] [L1] a call takes the locks of the code that runs it, whatever scheduled it', async () => {
-    await using system = await withProcesses([FreeFlow]);
+    await using system = await stack.processes([FreeFlow]);
     await system.openWorker({ flows: [LockedFlow] });
     const flowId = fresh('hitting');
     await system.client.start(FreeFlow, flowId);

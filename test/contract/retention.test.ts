@@ -54,7 +54,7 @@ class WeekFlow {
 
 const flows = [KeepFlow, WeekFlow];
 
-describeOnEveryStack('Retention', (stack) => {
+describeOnEveryStack('Retention', flows, (stack) => {
   const prefixes = ['f/', 'i/', 'r/', 't/', 'h/', 'w/', 'g/'];
   const left = async (system: System) => {
     const counts: Record<string, number> = {};

@@ -97,7 +97,7 @@ class EndFlow {
 const flows = [EndFlow];
 type Way = 'complete' | 'fail' | 'throw' | 'cancel' | 'stop';
 
-describeOnEveryStack('RPCs while the Flow closes', (stack) => {
+describeOnEveryStack('RPCs while the Flow closes', flows, (stack) => {
   const system = stack.shared({ flows });
   const open = async (how: string, on: System = system) => {
     const flowId = fresh('closing');

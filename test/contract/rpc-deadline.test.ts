@@ -3,7 +3,7 @@ import { Attribute, DurableAttribute, Flow, Lock, Query, Rpc, RpcContext } from 
 import { eventually } from '../support/eventually';
 import { eventKinds, refuses } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
-import { describeOnEveryStore } from '../support/processes';
+import { describeOnEveryStack } from '../support/stacks';
 
 const gate = new Gate();
 const log = new Log();
@@ -47,12 +47,15 @@ class CountFlow {
   }
 }
 
-describeOnEveryStore('Deadlines of RPCs', (withProcesses) => {
-  for (const standing of [true, false]) {
+describeOnEveryStack('Deadlines of RPCs', [CountFlow], (stack) => {
+  // In processes of their own workers always look for their work.
+  const kinds = stack.isCluster ? [false] : [true, false];
+
+  for (const standing of kinds) {
     const title = standing ? 'a worker that is given its work' : 'a worker that looks for its work';
 
     it(`[R8] with no worker a call fails at its deadline, leaves nothing, and works when one comes: ${title}`, async () => {
-      await using system = await withProcesses([CountFlow]);
+      await using system = await stack.processes([CountFlow]);
       const flowId = fresh('deadline');
       await system.client.start(CountFlow, flowId);
       const rpc = system.client.rpc(CountFlow, flowId);
@@ -74,7 +77,7 @@ describeOnEveryStore('Deadlines of RPCs', (withProcesses) => {
     });
 
     it(`[R8] a handler that outlasts the deadline is aborted, and what it did counts no more: ${title}`, async () => {
-      await using system = await withProcesses([CountFlow]);
+      await using system = await stack.processes([CountFlow]);
       await system.openWorker({ standing });
       const flowId = fresh('deadline');
       await system.client.start(CountFlow, flowId);
@@ -91,13 +94,13 @@ describeOnEveryStore('Deadlines of RPCs', (withProcesses) => {
     });
 
     it(`[R6] the call of a worker that is lost is given to another, and applied once: ${title}`, async () => {
-      await using system = await withProcesses([CountFlow]);
+      await using system = await stack.processes([CountFlow]);
       const first = await system.openWorker({ standing });
       const flowId = fresh('deadline');
       await system.client.start(CountFlow, flowId);
       const answer = system.client.rpc(CountFlow, flowId, { deadline: '60s' }).add();
       await eventually(() => gate.arrived(`${flowId} 1`) === 1);
-      first.kill();
+      await first.kill();
       await system.openWorker({ standing });
       await eventually(async () => {
         await system.advance(1_000);
@@ -111,11 +114,11 @@ describeOnEveryStore('Deadlines of RPCs', (withProcesses) => {
     });
   }
 
-  for (const standing of [true, false]) {
+  for (const standing of kinds) {
     const title = standing ? 'a worker that is given its work' : 'a worker that looks for its work';
 
     it(`[R6] [R7] a transactional call of a worker that is lost is given to another, with a window of its own: ${title}`, async () => {
-      await using system = await withProcesses([CountFlow]);
+      await using system = await stack.processes([CountFlow]);
       const first = await system.openWorker({ standing });
       const flowId = fresh('transaction');
       await system.client.start(CountFlow, flowId);
@@ -123,7 +126,7 @@ describeOnEveryStore('Deadlines of RPCs', (withProcesses) => {
       const alone = rpc.addAlone();
       await eventually(() => gate.arrived(`${flowId} 1`) === 1);
       await system.advance(1_500);
-      first.kill();
+      await first.kill();
       await system.openWorker({ standing });
       await eventually(async () => {
         await system.advance(500);
@@ -139,7 +142,7 @@ describeOnEveryStore('Deadlines of RPCs', (withProcesses) => {
     });
 
     it(`[L3] a granted call that no worker takes gives its locks to those who wait, after 5 s, and queues again: ${title}`, async () => {
-      await using system = await withProcesses([CountFlow]);
+      await using system = await stack.processes([CountFlow]);
       const flowId = fresh('idle');
       await system.client.start(CountFlow, flowId);
       const rpc = system.client.rpc(CountFlow, flowId, { deadline: '60s' });
@@ -166,7 +169,7 @@ describeOnEveryStore('Deadlines of RPCs', (withProcesses) => {
   }
 
   it('[L3] [R8] calls that take turns with a lock and find no worker say so at their deadline', async () => {
-    await using system = await withProcesses([CountFlow]);
+    await using system = await stack.processes([CountFlow]);
     const flowId = fresh('idle');
     await system.client.start(CountFlow, flowId);
     const rpc = system.client.rpc(CountFlow, flowId, { deadline: '20s' });
@@ -176,17 +179,21 @@ describeOnEveryStore('Deadlines of RPCs', (withProcesses) => {
     await Promise.all(refused);
   });
 
-  it('[X13] calls have slots of their own: what is above them has to wait', async () => {
-    await using system = await withProcesses([CountFlow]);
-    await system.openWorker({ settings: { callSlots: 2 } });
-    const flowIds = [fresh('slots'), fresh('slots'), fresh('slots')];
-    for (const flowId of flowIds) await system.client.start(CountFlow, flowId);
-    const calls = flowIds.map((flowId) => system.client.rpc(CountFlow, flowId).add());
-    const arrived = () => flowIds.filter((flowId) => gate.arrived(`${flowId} 1`) === 1).length;
-    await eventually(() => arrived() === 2);
-    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
-    assert.equal(arrived(), 2);
-    for (const flowId of flowIds) gate.open(`${flowId} 1`);
-    assert.deepEqual(await Promise.all(calls), [1, 1, 1]);
-  });
+  for (const standing of kinds) {
+    const title = standing ? 'a worker that is given its work' : 'a worker that looks for its work';
+
+    it(`[X13] calls have slots of their own: what is above them has to wait: ${title}`, async () => {
+      await using system = await stack.processes([CountFlow]);
+      await system.openWorker({ standing, settings: { callSlots: 2 } });
+      const flowIds = [fresh('slots'), fresh('slots'), fresh('slots')];
+      for (const flowId of flowIds) await system.client.start(CountFlow, flowId);
+      const calls = flowIds.map((flowId) => system.client.rpc(CountFlow, flowId).add());
+      const arrived = () => flowIds.filter((flowId) => gate.arrived(`${flowId} 1`) === 1).length;
+      await eventually(() => arrived() === 2);
+      await system.quiet();
+      assert.equal(arrived(), 2);
+      for (const flowId of flowIds) gate.open(`${flowId} 1`);
+      assert.deepEqual(await Promise.all(calls), [1, 1, 1]);
+    });
+  }
 });

@@ -91,7 +91,7 @@ class BankFlow {
 
 const flows = [BankFlow];
 
-describeOnEveryStack('Locks of RPCs', (stack) => {
+describeOnEveryStack('Locks of RPCs', flows, (stack) => {
   const system = stack.shared({ flows });
   const open = async (name = 'bank') => {
     const flowId = fresh(name);

@@ -156,7 +156,7 @@ class OtherFlow {
 
 const flows = [ShopFlow, OtherFlow];
 
-describeOnEveryStack('RPC', (stack) => {
+describeOnEveryStack('RPC', flows, (stack) => {
   const system = stack.shared({ flows });
   const started = async () => {
     const flowId = fresh('rpc');

@@ -93,7 +93,7 @@ async function end(system: System, flowId: string): Promise<void> {
   await system.client.result(JobFlow, flowId);
 }
 
-describeOnEveryStack('schedules', (stack) => {
+describeOnEveryStack('schedules', flows, (stack) => {
   const system = stack.shared({ flows });
   const names: string[] = [];
 

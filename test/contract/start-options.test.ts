@@ -52,7 +52,7 @@ const allowed: Record<string, readonly string[]> = {
   terminateRunning: ends,
 };
 
-describeOnEveryStack('Start options', (stack) => {
+describeOnEveryStack('Start options', flows, (stack) => {
   const system = stack.shared({ flows });
   const publish = (flowId: string, word: string) => system.client.publish(ReadFlow, flowId, Words, word);
 

@@ -151,8 +151,10 @@ class GuardedFlow {
   static readonly steps = [RescueStep];
 }
 
-describeOnEveryStack('Step definition', (stack) => {
-  const system = stack.shared({ flows: [WrongFlow, GuardedFlow] });
+const flows = [WrongFlow, GuardedFlow];
+
+describeOnEveryStack('Step definition', flows, (stack) => {
+  const system = stack.shared({ flows });
 
   const check = (method: string, mistakes: typeof inExecute) => {
     for (const [mistake, [, message]] of Object.entries(mistakes)) {

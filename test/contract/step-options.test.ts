@@ -153,7 +153,7 @@ class LockingFlow {
 
 const flows = [OptionsFlow, HangingFlow, HastyFlow, QueuedFlow, LockingFlow];
 
-describeOnEveryStack('Step options', (stack) => {
+describeOnEveryStack('Step options', flows, (stack) => {
   const system = stack.shared({ flows });
 
   const outcome = async (movement: string) => {

@@ -173,7 +173,7 @@ async function statusOf(system: System, flowId: string): Promise<string> {
   return (await system.client.describe(flowId)).status;
 }
 
-describeOnEveryStack('SubFlows', (stack) => {
+describeOnEveryStack('SubFlows', flows, (stack) => {
   const system = stack.shared({ flows });
 
   it('[U1] [U2] are started once when the wait is saved, and their outcomes are read by the parent', async () => {
@@ -327,7 +327,7 @@ describeOnEveryStack('SubFlows', (stack) => {
   }).timeout(240_000);
 });
 
-describeOnEveryStack('SubFlows over a crash', (stack) => {
+describeOnEveryStack('SubFlows over a crash', flows, (stack) => {
   it('[U1] [U3] [C29] every child of a parent that closed at once is started, then closed by policy', async () => {
     const system = await stack.open({ flows });
     const name = fresh('orphans');

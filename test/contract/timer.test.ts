@@ -68,7 +68,7 @@ async function spans(system: System, flowId: string): Promise<{ saved: number; s
   }));
 }
 
-describeOnEveryStack('Timer', (stack) => {
+describeOnEveryStack('Timer', flows, (stack) => {
   const system = stack.shared({ flows });
 
   const sleeping = async (ms: number) => {

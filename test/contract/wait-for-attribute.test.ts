@@ -79,7 +79,7 @@ class PlaceFlow {
 
 const flows = [PlaceFlow];
 
-describeOnEveryStack('waitForAttribute', (stack) => {
+describeOnEveryStack('waitForAttribute', flows, (stack) => {
   const system = stack.shared({ flows });
   const open = async () => {
     const flowId = fresh('place');
@@ -207,7 +207,7 @@ describeOnEveryStack('waitForAttribute', (stack) => {
   });
 });
 
-describeOnEveryStack('waitForAttribute without workers', (stack) => {
+describeOnEveryStack('waitForAttribute without workers', flows, (stack) => {
   it('[K1] works with no worker there, and over a crash of the engine', async () => {
     const system = await stack.open({ flows, slots: 0 });
     const flowId = fresh('place');

@@ -102,7 +102,7 @@ class PickFlow {
 const nothing = { apples: [], pears: [], boxes: [], fired: [], anyFired: false };
 const flows = [PickFlow];
 
-describeOnEveryStack('Wait', (stack) => {
+describeOnEveryStack('Wait', flows, (stack) => {
   const system = stack.shared({ flows });
 
   const start = async (wait: string, name = 'wait') => {
@@ -243,9 +243,10 @@ describeOnEveryStack('Wait', (stack) => {
     assert.deepEqual(
       store.batches
         .splice(0)
-        .map(eventsIn)
+        // A worker that has to claim the attempt starts it in a later write.
+        .map((batch) => eventsIn(batch).filter((kind) => kind !== 'AttemptStarted'))
         .filter((kinds) => kinds.length > 0),
-      [['MessagePublished', 'MessagePublished', 'WaitSatisfied', 'AttemptStarted']],
+      [['MessagePublished', 'MessagePublished', 'WaitSatisfied']],
     );
     assert.deepEqual(await unread(flowId), ['Apples: 1']);
     gate.open(flowId);
@@ -349,52 +350,55 @@ describeOnEveryStack('Wait', (stack) => {
   });
 });
 
-describeOnEveryStack('Wait over a crash', (stack) => {
+describeOnEveryStack('Wait over a crash', flows, (stack) => {
   const system = stack.shared({ flows });
 
-  it('[W3] a crash between any two writes consumes each message once, or not yet', async () => {
-    let consumed = false;
-    for (let keep = 0; !consumed; keep++) {
-      const flowId = fresh('gated');
-      await system.client.start(PickFlow, flowId, 'until 2 apples');
-      let left = keep;
-      let stopped = false;
-      system.store.faults = {
-        beforeWrite: () => {
-          if (left-- <= 0) {
-            stopped = true;
-            return new Promise(() => {});
-          }
-        },
-      };
-      const published = system.client
-        .publishAll(
+  // Processes cannot be killed at a chosen write; the tests of faults and of clusters kill them at any time.
+  if (!stack.isCluster) {
+    it('[W3] a crash between any two writes consumes each message once, or not yet', async () => {
+      let consumed = false;
+      for (let keep = 0; !consumed; keep++) {
+        const flowId = fresh('gated');
+        await system.client.start(PickFlow, flowId, 'until 2 apples');
+        let left = keep;
+        let stopped = false;
+        system.store.faults = {
+          beforeWrite: () => {
+            if (left-- <= 0) {
+              stopped = true;
+              return new Promise(() => {});
+            }
+          },
+        };
+        const published = system.client
+          .publishAll(
+            PickFlow,
+            flowId,
+            [1, 2, 3].map((value) => ({ channel: Apples, value, messageId: `${value}` })),
+          )
+          .catch(() => {});
+        await eventually(() => stopped || gate.arrived(flowId) > 0);
+        system.store.faults = {};
+        await system.crash({ slots: 0 });
+        await published;
+        const events = await eventKinds(system.client, flowId);
+        const { unread } = await system.client.describe(flowId);
+        const there = events.filter((kind) => kind === 'MessagePublished').length;
+        assert.ok(there === 0 || there === 3, 'all messages of a batch or none');
+        consumed = events.includes('WaitSatisfied');
+        assert.equal(unread[0]?.messages ?? 0, consumed ? 1 : there);
+        await system.crash({ slots: 10 });
+        await system.client.publishAll(
           PickFlow,
           flowId,
           [1, 2, 3].map((value) => ({ channel: Apples, value, messageId: `${value}` })),
-        )
-        .catch(() => {});
-      await eventually(() => stopped || gate.arrived(flowId) > 0);
-      system.store.faults = {};
-      await system.crash({ slots: 0 });
-      await published;
-      const events = await eventKinds(system.client, flowId);
-      const { unread } = await system.client.describe(flowId);
-      const there = events.filter((kind) => kind === 'MessagePublished').length;
-      assert.ok(there === 0 || there === 3, 'all messages of a batch or none');
-      consumed = events.includes('WaitSatisfied');
-      assert.equal(unread[0]?.messages ?? 0, consumed ? 1 : there);
-      await system.crash({ slots: 10 });
-      await system.client.publishAll(
-        PickFlow,
-        flowId,
-        [1, 2, 3].map((value) => ({ channel: Apples, value, messageId: `${value}` })),
-      );
-      gate.open(flowId);
-      assert.deepEqual(await system.client.result(PickFlow, flowId), { ...nothing, apples: [1, 2] });
-      assert.equal((await system.client.describe(flowId)).unread[0]?.messages, 1);
-    }
-  });
+        );
+        gate.open(flowId);
+        assert.deepEqual(await system.client.result(PickFlow, flowId), { ...nothing, apples: [1, 2] });
+        assert.equal((await system.client.describe(flowId)).unread[0]?.messages, 1);
+      }
+    });
+  }
 
   it('[W3] consumed messages and fired timers are still with the execution', async () => {
     const flowId = fresh('gated');

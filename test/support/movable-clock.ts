@@ -9,11 +9,26 @@ interface Timer {
   handle: NodeJS.Timeout | undefined;
 }
 
+/** By how much a clock was moved. */
+export interface ClockState {
+  readonly wallMs: number;
+  readonly passedMs: number;
+}
+
 /** Real time plus what a test has moved it by. */
 export class MovableClock implements Clock {
-  private wallMs = 0;
-  private passedMs = 0;
+  private wallMs: number;
+  private passedMs: number;
   private readonly timers = new Set<Timer>();
+
+  constructor({ wallMs, passedMs }: ClockState = { wallMs: 0, passedMs: 0 }) {
+    this.wallMs = wallMs;
+    this.passedMs = passedMs;
+  }
+
+  get state(): ClockState {
+    return { wallMs: this.wallMs, passedMs: this.passedMs };
+  }
 
   now(): number {
     return Math.floor(Date.now() + this.wallMs);
@@ -43,6 +58,11 @@ export class MovableClock implements Clock {
   /** Sets the wall clock, as an administrator or a correction does; no time passes. */
   setWall(byMs: number): void {
     this.wallMs += byMs;
+  }
+
+  /** Nothing that was set comes due any more. */
+  stop(): void {
+    for (const timer of this.timers) this.drop(timer);
   }
 
   /** The same clock for one process, which can be stopped with it. */

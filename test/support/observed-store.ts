@@ -9,6 +9,8 @@ export interface StoreFaults {
   beforeWrite?(batch: WriteBatch): void | Promise<void>;
   /** Waits, or throws although the batch was written. */
   afterWrite?(batch: WriteBatch): void | Promise<void>;
+  /** Called when a write that had begun has failed, in any way. */
+  failed?(): void;
 }
 
 /** A store that outlives the processes that use it, watches their writes and injects faults into them. */
@@ -118,6 +120,9 @@ class ObservedShard implements ShardStore {
       await this.inner.write(batch);
       if (owner.keepBatches) owner.batches.push(batch);
       await owner.faults.afterWrite?.(batch);
+    } catch (error) {
+      owner.faults.failed?.();
+      throw error;
     } finally {
       owner.writing--;
     }

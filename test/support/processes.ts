@@ -6,35 +6,29 @@ import { systemClock } from '../../lib/embedded/system-clock';
 import { idsBy } from '../../lib/embedded/system-ids';
 import { Engine, type EngineSettings } from '../../lib/engine';
 import { InversifyResolver } from '../../lib/inversify';
-import type { Logger } from '../../lib/ports';
+import type { Logger, StateStore } from '../../lib/ports';
 import { Life } from '../../lib/testing/life';
 import { MortalDispatch } from '../../lib/testing/mortal-dispatch';
-import { Worker, type WorkerSettings } from '../../lib/worker';
+import { Worker } from '../../lib/worker';
 import { MovableClock, type ProcessClock } from './movable-clock';
 import { ObservedStore } from './observed-store';
-import { type StoreKind, storeKinds } from './stacks';
+import type { Processes, WorkerOptions, WorkerProcess } from './stack';
+import { type StoreKind, storeKinds } from './store-kinds';
+import { turns } from './turns';
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 const shards = 1;
 
-export interface WorkerOptions {
-  /** Other Flows than the client's, such as those of a newer version. */
-  readonly flows?: readonly FlowClass[];
-  readonly standing?: boolean;
-  readonly settings?: Partial<WorkerSettings>;
-}
-
 /** A worker in a process of its own, which can be lost by itself. */
-export class WorkerProcess {
+export class EmbeddedWorker implements WorkerProcess {
   constructor(
     private readonly worker: Worker,
     private readonly clock: ProcessClock,
     private readonly life: Life,
-    readonly name: string,
   ) {}
 
   /** It is never heard of again, and hears nothing; its handlers run on. */
-  kill(): void {
+  async kill(): Promise<void> {
     this.life.end();
     this.clock.stop();
   }
@@ -45,22 +39,26 @@ export class WorkerProcess {
   }
 }
 
-/** Engine, client and workers that come and go by themselves, over one dispatch. */
-export class Processes {
+/** Engine, client and workers in one process that behave as if each had one of its own, over one dispatch. */
+export class EmbeddedProcesses implements Processes {
   readonly clock = new MovableClock();
   readonly dispatch = new MemoryDispatch();
   private readonly ids = idsBy(systemClock);
-  private readonly workers: WorkerProcess[] = [];
+  private readonly workers: EmbeddedWorker[] = [];
   private engine!: Engine;
   private engineClock!: ProcessClock;
   client!: Client;
 
+  readonly store: ObservedStore;
+
   constructor(
+    store: StateStore,
     private readonly flows: readonly FlowClass[],
     private readonly settings: Partial<EngineSettings>,
-    readonly store: ObservedStore,
     private readonly remove: () => Promise<void>,
-  ) {}
+  ) {
+    this.store = new ObservedStore(store);
+  }
 
   async open(): Promise<void> {
     await this.openEngine();
@@ -70,7 +68,7 @@ export class Processes {
     await this.client.open();
   }
 
-  async openWorker({ flows = this.flows, standing = true, settings }: WorkerOptions = {}): Promise<WorkerProcess> {
+  async openWorker({ flows = this.flows, standing = true, settings }: WorkerOptions = {}): Promise<EmbeddedWorker> {
     const clock = this.clock.forProcess();
     const name = this.ids.next();
     const life = new Life();
@@ -81,7 +79,7 @@ export class Processes {
       settings: { graceMs: 0, abortMs: 0, ...settings },
     });
     await worker.open();
-    const process = new WorkerProcess(worker, clock, life, name);
+    const process = new EmbeddedWorker(worker, clock, life);
     this.workers.push(process);
     return process;
   }
@@ -98,14 +96,18 @@ export class Processes {
     const step = 1_000;
     for (let left = ms; left > 0; left -= step) {
       this.clock.move(Math.min(step, left));
-      do for (let i = 0; i < 5; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+      do await turns(5);
       while (this.store.writing > 0);
     }
   }
 
+  quiet(): Promise<void> {
+    return turns(20);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.store.faults = {};
-    for (const worker of this.workers) worker.kill();
+    for (const worker of this.workers) await worker.kill();
     this.client.close();
     this.engineClock.stop();
     await this.store.close();
@@ -122,21 +124,22 @@ export class Processes {
   }
 }
 
-export type WithProcesses = (flows: readonly FlowClass[], settings?: Partial<EngineSettings>) => Promise<Processes>;
-
-/** Declares the same tests for processes over every store. */
-export function describeOnEveryStore(title: string, tests: (withProcesses: WithProcesses) => void): void {
-  for (const kind of storeKinds) describe(`${title} (${kind.name})`, () => tests(over(kind)));
+/** Processes over a store of this kind. */
+export async function processesOver(
+  kind: StoreKind,
+  flows: readonly FlowClass[],
+  settings: Partial<EngineSettings> = {},
+): Promise<EmbeddedProcesses> {
+  const { store, remove } = await kind.open();
+  const processes = new EmbeddedProcesses(store, flows, settings, remove);
+  await processes.open();
+  return processes;
 }
 
 /** Processes over a store in memory. */
-export const withProcesses: WithProcesses = over(storeKinds[0]!);
-
-function over(kind: StoreKind): WithProcesses {
-  return async (flows, settings = {}) => {
-    const { store, remove } = await kind.open();
-    const processes = new Processes(flows, settings, new ObservedStore(store), remove);
-    await processes.open();
-    return processes;
-  };
+export function withProcesses(
+  flows: readonly FlowClass[],
+  settings?: Partial<EngineSettings>,
+): Promise<EmbeddedProcesses> {
+  return processesOver(storeKinds.memory, flows, settings);
 }
