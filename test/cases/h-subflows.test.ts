@@ -127,12 +127,16 @@ describeOnEveryStack('SubFlows', (stack) => {
     let seen = 0;
     let crashing: Promise<void> | undefined;
     let crashes = 0;
+    let isDown = false;
     system.store.faults = {
       // The parent's last decision is saved, and nobody has heard of it.
       afterWrite: (batch) => {
-        if (!eventsIn(batch).includes('ChildRequested') || ++seen % 3 !== 0 || crashes >= 4) return;
+        if (!eventsIn(batch).includes('ChildRequested') || ++seen % 3 !== 0 || crashes >= 4 || isDown) return;
         crashes++;
-        crashing = system.crash();
+        isDown = true;
+        crashing = system.crash().finally(() => {
+          isDown = false;
+        });
       },
     };
     for (let from = 0; from < ids.length; from += 5) {
@@ -151,6 +155,7 @@ describeOnEveryStack('SubFlows', (stack) => {
       );
     }
     await eventually(() => crashes > 0);
+    system.store.faults = {};
     await crashing;
     for (const id of ids) {
       await eventually(async () => assert.equal(await statusOf(system, `${id}-parent`), 'completed'));
