@@ -1,9 +1,12 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
+import { checkUsage, runCheckCommand } from './check-command';
 import { examine } from './doctor';
 import { indexUsage, runIndexCommand } from './index-command';
 
-const usage = `${indexUsage}
+const usage = `${checkUsage}
+
+${indexUsage}
 
 holdfast doctor [--redis <url>] [--store <url>] [--namespace <name>]
 
@@ -12,6 +15,7 @@ and that a second owner of a shard fences the first. Credentials of the store co
 something cannot be relied on.`;
 
 async function main(args: string[]): Promise<number> {
+  if (args[0] === 'check') return runCheckCommand(args.slice(1));
   if (args[0] === 'index') return runIndexCommand(args.slice(1));
   const { values, positionals } = parseArgs({
     args,

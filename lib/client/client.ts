@@ -15,6 +15,7 @@ import type { Outcome, RunDescription } from '../engine';
 import { HoldfastError } from '../errors';
 import type { Class } from '../ports';
 import { AttributeValues } from './attribute-values';
+import { type CheckOptions, type CodeReport, checkCode } from './code-check';
 import { type FlowOutputEntry, type FlowResult, failureOf, onlyOutput, outputsOf } from './flow-outcome';
 import { type HistoryOptions, readHistory } from './history';
 import type { HistoryEvent } from './history-event';
@@ -44,6 +45,14 @@ export class Client extends SearchClient {
   /** Makes itself and the plans of its Flows known to every shard. */
   open(): Promise<void> {
     return this.requests.open();
+  }
+
+  /**
+   * What open runs have and the code of this client lacks: Steps, Attributes and Channels (V2). Looks at every open run that
+   * code with other plans has decided last.
+   */
+  check(options: CheckOptions = {}): Promise<CodeReport> {
+    return checkCode(this.requests, options);
   }
 
   /** Rejects what is still waiting with `CLOSED`. Idempotent. */

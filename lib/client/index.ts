@@ -1,5 +1,6 @@
 export { AttributeValues, type InitialAttribute, initially } from './attribute-values';
 export { Client } from './client';
+export type { CheckOptions, CodeReport } from './code-check';
 export { FlowFailedError, type FlowOutputEntry, type FlowResult } from './flow-outcome';
 export type { HistoryEvent } from './history-event';
 export type { ClientParts, OutgoingMessage, RunOptions } from './requests';
@@ -13,3 +14,4 @@ export type { CallOptions, RequestOptions } from './settings';
 export type { StartArguments, StartOptions } from './start-options';
 export type { Moment, TimeTravelOptions } from './time-travel';
 export type { AttributeCondition } from './waits';
+export { warnOfLacks } from './warn-of-lacks';

@@ -1,5 +1,6 @@
 import type { Container } from 'inversify';
 import type { FlowClass } from '../authoring';
+import { Client, warnOfLacks } from '../client';
 import { compile } from '../compiler';
 import { InversifyResolver } from '../inversify';
 import type { HandlerResolver } from '../ports';
@@ -51,6 +52,12 @@ export class ClusterWorker {
     const worker = new Worker({ ...connected, compiled, resolver, standing: false, settings });
     try {
       await worker.open();
+      const client = new Client({ ...connected, process: `${connected.process}-check`, compiled });
+      client
+        .open()
+        .then(() => warnOfLacks(client, connected.logger))
+        .catch(() => {})
+        .finally(() => client.close());
       return new ClusterWorker(worker, connected, options.signals);
     } catch (error) {
       connected.dispatch.close();

@@ -12,6 +12,7 @@ export * from './event';
 export * from './execution';
 export type { FlowMessage } from './flow-message';
 export { type FlowHead, FlowState, type Remembered } from './flow-state';
+export { type Lack, lacksOf, mayLack, stepLabel } from './lacks';
 export { limits } from './limits';
 export { type Names, storedAddress, storedPlan } from './names';
 export { callHolder, callOfHolder, type OpenCall } from './open-call';

@@ -104,6 +104,8 @@ export type ReadWhat =
   | { readonly kind: 'outcome' }
   /** Answered when the Attribute is another than it was when `seen` was given, or the run has closed. */
   | { readonly kind: 'attribute'; readonly address: Address; readonly seen: string | null }
+  /** Of the shard: what open runs have and these plans lack, from the run after that one on (V2). */
+  | { readonly kind: 'code'; readonly plans: readonly string[]; readonly after: string; readonly limit: number }
   /** Answered when that execution has ended, in any way. */
   | { readonly kind: 'stepEnd'; readonly execution: string };
 

@@ -1,6 +1,6 @@
 import type { Container } from 'inversify';
 import type { FlowClass } from '../authoring';
-import { Client } from '../client';
+import { Client, warnOfLacks } from '../client';
 import { compile } from '../compiler';
 import { MemoryDispatch } from '../dispatch/memory-dispatch';
 import { Engine, type IndexState, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
@@ -80,6 +80,7 @@ export class Holdfast {
       await engine.open();
       await client.open();
       await worker.open();
+      warnOfLacks(client, logger);
       return holdfast;
     } catch (error) {
       await holdfast.close();

@@ -1,3 +1,4 @@
+export type { CodePage, FoundLack } from './code-check';
 export type { AttributeSeen, Outcome } from './description';
 export { Engine, type EngineParts } from './engine';
 export type { IndexState } from './index-feed';

@@ -78,6 +78,9 @@ export class Intake {
         if (this.parts.index) return this.parts.index.ask(message.ask, (value) => this.parts.answer(message, value));
         return this.parts.answer(message, new HoldfastError('NO_INDEX', 'The engine was opened without an index.'));
       case 'read': {
+        const { what } = message;
+        if (what.kind === 'code' && !what.plans.every((plan) => this.knows({ kind: 'code', plan }, message.replyTo)))
+          return;
         const blocked = this.parts.blocked.get(message.flowId);
         if (blocked) this.parts.answer(message, blocked);
         else this.parts.reads.take(message);

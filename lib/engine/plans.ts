@@ -20,6 +20,10 @@ export class Plans {
     }
   }
 
+  all(): FlowPlan[] {
+    return [...this.plans.values()];
+  }
+
   has(fingerprint: string): boolean {
     return this.plans.has(fingerprint);
   }

@@ -3,6 +3,8 @@ import type { Read } from '../dispatch';
 import { HoldfastError } from '../errors';
 import type { ShardStore } from '../ports';
 import type { Cells } from './cells';
+import { checkCode } from './code-check';
+import type { Plans } from './plans';
 import { notYet, readHistory, readRun } from './readers';
 import { RunRecord } from './run-record';
 import { readSchedule, readSchedules } from './schedule-description';
@@ -13,6 +15,7 @@ import type { WritePipeline } from './write-pipeline';
 export class Reads {
   constructor(
     private readonly store: ShardStore,
+    private readonly plans: Plans,
     private readonly cells: Cells,
     private readonly pipeline: WritePipeline,
     private readonly watchers: Watchers,
@@ -24,6 +27,10 @@ export class Reads {
     if (read.what.kind === 'schedules') {
       const { after, limit } = read.what;
       return this.answerLater(read, readSchedules(this.store, after, limit));
+    }
+    if (read.what.kind === 'code') {
+      const { plans, after, limit } = read.what;
+      return this.answerLater(read, checkCode(this.store, this.plans, plans, after, limit));
     }
     const current = this.cells.get(read.flowId)?.flow.run;
     if (read.runId !== null && current?.head.runId !== read.runId) this.fromStore(read);

@@ -92,7 +92,7 @@ export class ShardSession {
     const answer: IntakeParts['answer'] = (request, value) =>
       outlet.answer(request, parts.refusals.note(request.id, value));
     const blockedOf = (run: RunState) => this.tasks.lacking.of(run);
-    this.reads = new Reads(store, cells, pipeline, watchers, blockedOf, answer);
+    this.reads = new Reads(store, plans, cells, pipeline, watchers, blockedOf, answer);
     this.tells = new Tells(cells, pipeline, this.outlet, parts);
     const feedParts = { store, plans, pipeline, outlet, blocked: () => blockedFlows(cells, blocked, blockedOf) };
     this.index = parts.index && new IndexFeed({ ...feedParts, owner: parts, index: parts.index });
