@@ -43,7 +43,6 @@ export class RunModel {
   pastStates: string[] = [];
   increments = 0;
   closedAt = 0;
-  /** Its records were removed. */
   isRemoved = false;
   isTimedOut = false;
   deadlineAt: number | null = null;
