@@ -93,6 +93,6 @@ export type {
   TimerDescription,
 } from './lib/engine';
 export { catalogue, type ErrorCode, type ErrorKind, HoldfastError } from './lib/errors';
-export type { Clock, FlowIndex, HandlerResolver, Logger, StateStore } from './lib/ports';
+export type { Clock, FlowIndex, HandlerResolver, Logger, StateStore, Telemetry } from './lib/ports';
 export { type IndexAddress, openIndex } from './lib/search/open-index';
 export type { Failure } from './lib/values';

@@ -34,6 +34,8 @@ export interface StepContext {
   readonly parent: { readonly flowId: string } | undefined;
   /** The schedule that started this run, and the time for which it did, which may be earlier than the start (F11). */
   readonly schedule: { readonly id: string; readonly at: Date } | undefined;
+  /** Trace context (W3C `traceparent`) that the Flow was started with, or its parent was (K5). */
+  readonly trace: string | undefined;
   /** Keeps this call alive and its newest value for the next attempt (X3). */
   heartbeat(value?: unknown): void;
   /** Adds an event of the user's to the history, saved with the result (S5). */

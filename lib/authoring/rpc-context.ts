@@ -15,6 +15,8 @@ export abstract class RpcContext {
   /** Aborts when the answer is no longer wanted. */
   abstract readonly signal: AbortSignal;
   abstract readonly logger: Logger;
+  /** Trace context (W3C `traceparent`) of the call, or of the Flow (K5). */
+  abstract readonly trace: string | undefined;
   /** Schedules a Step, saved with the answer; only in an `@Rpc` (R3). */
   abstract start<S extends AnyStep>(step: S, ...input: InputArgs<InputOf<S>>): void;
   /** Schedules what `to(Step, input).with(options)` says. */

@@ -24,7 +24,7 @@ import { type ClientParts, type OutgoingMessage, Requests, type RunOptions } fro
 import { rpcOf, startingRpcOf } from './rpc';
 import { Schedules } from './schedules';
 import { SearchClient } from './search/search-client';
-import type { CallOptions, RequestOptions } from './settings';
+import type { CallOptions, RequestOptions, TracedOptions } from './settings';
 import { type ConfigOptions, lowerConfig, type StartArguments, type StartOptions } from './start-options';
 import { type Moment, type TimeTravelOptions, timeTravel } from './time-travel';
 import { type AttributeCondition, waitForAttribute, waitForOutcome, waitForStepEnd } from './waits';
@@ -109,7 +109,7 @@ export class Client extends SearchClient {
    * handler threw as `cause` of `RPC_FAILED`, or of `RPC_REJECTED` where its validator turned it down; with `NO_WORKER`,
    * `DEADLINE_EXCEEDED`, `LOCK_CONFLICT`, `FLOW_CLOSING`, `FLOW_NOT_ACTIVE`, `FLOW_NOT_FOUND`. `requestId` is for one call.
    */
-  rpc<F extends FlowClass>(flow: F, flowId: string, options: RequestOptions = {}): RpcProxy<InstanceType<F>> {
+  rpc<F extends FlowClass>(flow: F, flowId: string, options: TracedOptions = {}): RpcProxy<InstanceType<F>> {
     return rpcOf<F>(this.requests, flow, flowId, options);
   }
 

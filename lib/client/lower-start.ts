@@ -1,7 +1,7 @@
 import type { CompiledFlow } from '../compiler';
 import type { StartCommand } from '../core';
 import { HoldfastError } from '../errors';
-import { encode } from '../values';
+import { checkTrace, encode } from '../values';
 import { durationMs } from '../values/duration';
 import { lowerInitial } from './attribute-values';
 import type { Requests } from './requests';
@@ -15,7 +15,7 @@ export function lowerStart(
   input: unknown,
   options: StartOptions = {},
 ): { readonly command: StartCommand; readonly call: CallOptions } {
-  const { requestId, startDelay, timeout, attributes, idReuse, ...rest } = options;
+  const { requestId, startDelay, timeout, attributes, idReuse, trace, ...rest } = options;
   const { durability, historyLimit, retention, childrenAtOnce, ...call } = rest;
   const payload = input === undefined ? null : encode(input, `input of ${flow.plan.name}`);
   const writes = lowerInitial(flow, attributes ?? []);
@@ -34,6 +34,7 @@ export function lowerStart(
     input: payload,
     attributes: writes,
     ...settings,
+    ...(trace !== undefined && { trace: checkTrace(trace) }),
   };
   return { command, call };
 }

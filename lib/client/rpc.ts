@@ -1,10 +1,11 @@
 import type { FlowClass, FlowInput, RpcProxy } from '../authoring';
 import type { CompiledFlow, RpcBinding } from '../compiler';
 import type { Payload } from '../core';
+import { checkTrace } from '../values';
 import { lowerStart } from './lower-start';
 import type { Requests } from './requests';
 import { rpcProxy } from './rpc-proxy';
-import type { RequestOptions } from './settings';
+import type { TracedOptions } from './settings';
 import type { StartOptions } from './start-options';
 
 /** The RPCs and Queries of a Flow that is there. */
@@ -12,12 +13,13 @@ export function rpcOf<F extends FlowClass>(
   requests: Requests,
   flow: F,
   flowId: string,
-  { requestId, ...options }: RequestOptions,
+  { requestId, trace, ...options }: TracedOptions,
 ): RpcProxy<InstanceType<F>> {
   const compiled = requests.flow(flow);
   return rpcProxy<F>(compiled, flowId, ({ binding, args }) => {
     const identity = requests.identity(requestId, ['call', compiled.plan.name, binding.name, args]);
-    const command = { ...callOf(compiled, binding, args, identity), kind: 'call' } as const;
+    const traced = trace === undefined ? {} : { trace: checkTrace(trace) };
+    const command = { ...callOf(compiled, binding, args, identity), ...traced, kind: 'call' } as const;
     return requests.call(flowId, command, options, binding.plan.deadlineMs);
   });
 }

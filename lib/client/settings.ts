@@ -13,3 +13,9 @@ export interface RequestOptions extends CallOptions {
   /** [a new one] */
   readonly requestId?: string;
 }
+
+/** Of one call that runs handlers. */
+export interface TracedOptions extends RequestOptions {
+  /** W3C `traceparent`, for the handlers and the SubFlows they start [none] (K5). */
+  readonly trace?: string;
+}

@@ -5,7 +5,7 @@ import { HoldfastError } from '../errors';
 import type { Durability, FlowConfig } from '../plan';
 import { type Duration, durationMs } from '../values/duration';
 import type { InitialAttribute } from './attribute-values';
-import type { RequestOptions } from './settings';
+import type { TracedOptions } from './settings';
 
 /** Settings of one run, in place of its Flow's (F9). */
 export interface ConfigOptions {
@@ -39,7 +39,7 @@ function limitOf(what: string, limit: number): number {
   throw new HoldfastError('INVALID_ARGUMENT', `${what} is a whole number from 1, not ${String(limit)}.`);
 }
 
-export interface StartOptions extends RequestOptions, ConfigOptions {
+export interface StartOptions extends TracedOptions, ConfigOptions {
   /** Whether a flowId that was used before may be used again [`reject`] (F4). */
   readonly idReuse?: IdReuse;
   /** Accept the Flow now and run its start Step later [0] (F6). */

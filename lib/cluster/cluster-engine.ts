@@ -43,11 +43,11 @@ export class ClusterEngine {
     let connected: Connected | undefined;
     try {
       connected = await connect(options, taskQueues);
-      const { dispatch, clock, logger, shards, process, index } = connected;
+      const { dispatch, clock, logger, telemetry, shards, process, index } = connected;
       const settings = { shards, taskQueues, limitedByDispatch: true };
       // Leases are between hosts and Redis: they count in real time.
       const sharing = { engine: process, leases: dispatch.leases, leaseMs, clock: systemClock };
-      const engine = new Engine({ store, dispatch, clock, logger, settings, sharing, index });
+      const engine = new Engine({ store, dispatch, clock, logger, telemetry, settings, sharing, index });
       const opened = new ClusterEngine(engine, store, connected, options.signals);
       try {
         await engine.open();

@@ -1,10 +1,11 @@
 import { type RedisAddress, RedisDispatch } from '../dispatch/redis/redis-dispatch';
 import { consoleLogger } from '../embedded/console-logger';
 import { guarded } from '../embedded/guarded-logger';
+import { guardedTelemetry } from '../embedded/guarded-telemetry';
 import { systemClock } from '../embedded/system-clock';
 import { idsBy } from '../embedded/system-ids';
 import { HoldfastError } from '../errors';
-import type { Clock, FlowIndex, Ids, Logger, QueuePolicies } from '../ports';
+import type { Clock, FlowIndex, Ids, Logger, QueuePolicies, Telemetry } from '../ports';
 import { type IndexAddress, openIndex } from '../search/open-index';
 
 /** What every process of a cluster is told. */
@@ -17,6 +18,8 @@ export interface ClusterOptions {
   readonly shards?: number;
   /** [warnings and errors as JSON lines on standard error] */
   readonly logger?: Logger;
+  /** Where counts and timings go [nowhere] (K5). */
+  readonly telemetry?: Telemetry;
   /** Work with a Redis that may evict keys: what it drops is found again, later [false]. */
   readonly allowEviction?: boolean;
   /** Another time than the host's for all but leases and Redis, for tests that move it. */
@@ -42,6 +45,7 @@ export interface Connected {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  readonly telemetry: Telemetry | undefined;
   readonly shards: number;
   readonly index: FlowIndex | undefined;
 }
@@ -64,7 +68,8 @@ export async function connect(options: ClusterOptions & SearchOptions, taskQueue
     ...{ redis, namespace, process, logger, allowEviction, shards },
     ...(taskQueues && { taskQueues }),
   });
-  return { process, dispatch, clock, ids, logger, shards, index };
+  const telemetry = guardedTelemetry(options.telemetry);
+  return { process, dispatch, clock, ids, logger, telemetry, shards, index };
 }
 
 /** Closes on SIGTERM and SIGINT, each time one comes. Gives how to stop listening. */

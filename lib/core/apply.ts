@@ -33,6 +33,7 @@ export function begin(event: FlowStarted & { readonly at: number }): RunState {
     closing: null,
     parents: event.parent ? [event.parent] : [],
     ...(event.names && { names: event.names }),
+    ...(event.trace && { trace: event.trace }),
   });
   for (const [address, value] of event.attributes) run.writeAttribute(address, value);
   return run;

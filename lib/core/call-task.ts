@@ -26,6 +26,7 @@ export function callTaskOf(run: RunState, plan: FlowPlan, open: OpenCall, names:
     locks: open.locks,
     silenceMs: open.transactional ? limits.windowSilenceMs : limits.callSilenceMs,
     ...(names && { names }),
+    ...((open.trace ?? run.head.trace) && { trace: open.trace ?? run.head.trace }),
   };
 }
 

@@ -259,7 +259,7 @@ function declaredRpc({ plan }: Turn, rpc: string): RpcPlan {
 }
 
 function openCall(
-  { requestId, digest, rpc, args, plan }: Omit<CallCommand, 'kind'>,
+  { requestId, digest, rpc, args, plan, trace }: Omit<CallCommand, 'kind'>,
   { kind, transactional }: RpcPlan,
   locks: readonly LockClaim[],
 ): OpenCall {
@@ -269,6 +269,7 @@ function openCall(
     kind,
     rpc,
     args,
+    ...(trace && { trace }),
     plan,
     locks,
     transactional,

@@ -74,7 +74,9 @@ export interface Obligation extends Row {
   readonly chainId: string;
   readonly key: string;
   readonly childFlowId: string;
-  readonly start: (Omit<ChildRequest, 'parentClose' | 'key'> & { readonly terms?: StartTerms }) | null;
+  readonly start:
+    | (Omit<ChildRequest, 'parentClose' | 'key'> & { readonly terms?: StartTerms; readonly trace?: string })
+    | null;
   readonly runId: string | null;
   readonly stop: Exclude<ParentClose, 'abandon'> | null;
 }

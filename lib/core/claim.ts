@@ -115,6 +115,7 @@ export function taskOf(run: RunState, plan: FlowPlan, execution: Execution, name
     heartbeatTimeoutMs: methodPlan(plan, execution, call.method).heartbeatTimeoutMs,
     dueAt: call.dueAt,
     ...(names && { names }),
+    ...(run.head.trace && { trace: run.head.trace }),
   };
 }
 

@@ -50,6 +50,8 @@ export interface StartCommand {
   readonly config: Partial<FlowConfig>;
   /** The Flow whose SubFlow it is. */
   readonly parent?: ParentLink;
+  /** Trace context of whoever starts it (K5). */
+  readonly trace?: string;
 }
 
 export interface PublishCommand {
@@ -231,6 +233,8 @@ export interface CallCommand {
   readonly rpc: string;
   /** The arguments, as one array. */
   readonly args: Payload;
+  /** Trace context of the caller (K5). */
+  readonly trace?: string;
 }
 
 /** A worker takes a call; `token` is made by the engine. */

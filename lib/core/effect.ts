@@ -102,6 +102,7 @@ export interface Task {
   readonly dueAt: number | null;
   /** How the worker's plan may call what is named here (V3). */
   readonly names?: Names;
+  readonly trace?: string;
 }
 
 export interface PendingMessages {
@@ -164,4 +165,5 @@ export interface CallTask {
   /** Silence of its worker after which it is given to another. */
   readonly silenceMs: number;
   readonly names?: Names;
+  readonly trace?: string;
 }

@@ -50,6 +50,7 @@ export interface FlowStarted {
   /** The Flow whose SubFlow it is. */
   readonly parent?: ParentLink;
   readonly names?: Names;
+  readonly trace?: string;
 }
 
 /** Code with other names for what the run stores has met it (V3). */

@@ -19,6 +19,8 @@ export interface ChildStartCommand {
   readonly input: Payload | null;
   readonly reuse: ChildReuse;
   readonly terms?: StartTerms;
+  /** Trace context of the parent (K5). */
+  readonly trace?: string;
   /** It ran when the state was taken that a time travel went back to: it is attached to again, and not started. */
   readonly again?: true;
   /** Chains of the parent before this one: a SubFlow that they started is known by its key (K4). */

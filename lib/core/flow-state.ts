@@ -73,7 +73,7 @@ export class FlowState {
 
   /** Takes over what a run that closes owes its children: starts that are not confirmed, and its close policy. */
   inherit(run: RunState): void {
-    const { chainId } = run.head;
+    const { chainId, trace } = run.head;
     for (const child of run.children.values()) {
       const { key, state, parentClose, attached, flowId, flow, plan, newRunId, reuse, runId } = child;
       if (state === 'held' && parentClose !== 'abandon') continue;
@@ -81,7 +81,8 @@ export class FlowState {
         continue;
       const stop = parentClose === 'abandon' ? child.stop : parentClose;
       const input = child.input === null ? null : run.payloadOf(child.input);
-      const start = state === 'starting' || state === 'held' ? { flowId, flow, plan, newRunId, input, reuse } : null;
+      const request = { flowId, flow, plan, newRunId, input, reuse, ...(trace && { trace }) };
+      const start = state === 'starting' || state === 'held' ? request : null;
       this.owe({ chainId, key, childFlowId: flowId, start, runId, stop });
     }
   }

@@ -11,6 +11,7 @@ export interface OpenCall {
   readonly kind: 'rpc' | 'query';
   readonly rpc: string;
   readonly args: Payload;
+  readonly trace?: string;
   readonly plan: string;
   readonly locks: readonly LockClaim[];
   readonly transactional: boolean;

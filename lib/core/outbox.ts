@@ -30,13 +30,13 @@ export function outboxOf(flow: FlowState): Tell[] {
 
 /** What is to be told to a child of an open run, if anything. */
 export function tellChild(run: RunState, child: ChildRow): Tell | undefined {
-  const { flowId, chainId, lines } = run.head;
+  const { flowId, chainId, lines, trace } = run.head;
   if (child.state === 'starting') {
     const input = child.input === null ? null : run.payloadOf(child.input);
     return {
       key: `start ${chainId} ${child.key}`,
       flowId: child.flowId,
-      command: startOf(flowId, chainId, child.key, { ...child, input, lines }),
+      command: startOf(flowId, chainId, child.key, { ...child, input, lines, trace }),
     };
   }
   if (child.state === 'started' && child.stop) {
@@ -105,11 +105,12 @@ function startOf(
     terms,
     again,
     lines,
+    trace,
   }: Pick<ChildRow, 'flow' | 'plan' | 'newRunId' | 'reuse' | 'again'> &
-    Pick<ChildStartCommand, 'input' | 'terms' | 'lines'>,
+    Pick<ChildStartCommand, 'input' | 'terms' | 'lines' | 'trace'>,
 ): ChildStartCommand {
   const parent = { flowId: parentFlowId, chainId, key };
-  const known = { ...(terms && { terms }), ...(again && { again }), ...(lines && { lines }) };
+  const known = { ...(terms && { terms }), ...(again && { again }), ...(lines && { lines }), ...(trace && { trace }) };
   return { kind: 'childStart', parent, flow, plan, newRunId, input, reuse, ...known };
 }
 

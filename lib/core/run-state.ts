@@ -53,6 +53,8 @@ export interface RunHead {
   readonly closing: Closing | null;
   /** Of what was renamed in the code (V3); absent: nothing. */
   readonly names?: Names;
+  /** Trace context that it was started with (K5). */
+  readonly trace?: string;
   /** Chains that this one took the place of by time travel, the oldest first (K4). */
   readonly lines?: readonly string[];
   /** Flows whose SubFlow this run is. */

@@ -60,6 +60,7 @@ export function beginRun(turn: Turn, command: StartCommand): void {
     attributes: command.attributes,
     ...(command.parent && { parent: command.parent }),
     ...(turn.names && { names: turn.names }),
+    ...(command.trace && { trace: command.trace }),
   });
   if (first) {
     const notBefore = command.startDelayMs > 0 ? now + command.startDelayMs : null;

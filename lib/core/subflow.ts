@@ -98,7 +98,7 @@ type ChildAnswer =
   | { readonly refused: ReturnType<typeof toFailure> };
 
 function begin(turn: Turn, command: ChildStartCommand): ChildAnswer {
-  const { parent, plan, newRunId, input, reuse, terms } = command;
+  const { parent, plan, newRunId, input, reuse, terms, trace } = command;
   const existing = turn.flow.run;
   const mine = existing?.head.parents.find(
     ({ flowId, chainId, key }) =>
@@ -132,6 +132,7 @@ function begin(turn: Turn, command: ChildStartCommand): ChildAnswer {
     startDelayMs: 0,
     config: {},
     ...terms,
+    ...(trace && { trace }),
     parent: { ...parent, told: false },
   } as const;
   try {

@@ -5,13 +5,14 @@ import { compile } from '../compiler';
 import { MemoryDispatch } from '../dispatch/memory-dispatch';
 import { Engine, type IndexState, lowerTaskQueues, type QueueState, type TaskQueueOptions } from '../engine';
 import { InversifyResolver } from '../inversify';
-import type { Clock, FlowIndex, HandlerResolver, Logger, StateStore } from '../ports';
+import type { Clock, FlowIndex, HandlerResolver, Logger, StateStore, Telemetry } from '../ports';
 import { type IndexAddress, openIndex } from '../search/open-index';
 import { openStore } from '../store/open-store';
 import { type Duration, durationMs } from '../values/duration';
 import { Worker, type WorkerSettings } from '../worker';
 import { consoleLogger } from './console-logger';
 import { guarded } from './guarded-logger';
+import { guardedTelemetry } from './guarded-telemetry';
 import { systemClock } from './system-clock';
 import { idsBy } from './system-ids';
 
@@ -26,6 +27,8 @@ export interface HoldfastOptions {
   readonly resolver?: HandlerResolver;
   /** [warnings and errors as JSON lines on standard error] */
   readonly logger?: Logger;
+  /** Where counts and timings go [nowhere] (K5). */
+  readonly telemetry?: Telemetry;
   /** Steps that run at a time [100] (X13). */
   readonly slots?: number;
   /** RPCs and Queries that run at a time [50] (X13). */
@@ -62,10 +65,11 @@ export class Holdfast {
     const given = options.store ?? 'file:.holdfast';
     const store = typeof given === 'string' ? await openStore(given) : given;
     const logger = guarded(options.logger ?? consoleLogger);
+    const telemetry = guardedTelemetry(options.telemetry);
     const clock = options.clock ?? systemClock;
     const ids = idsBy(clock);
     const dispatch = new MemoryDispatch();
-    const common = { compiled, dispatch, clock, logger, shards: 1 };
+    const common = { compiled, dispatch, clock, logger, telemetry, shards: 1 };
     const settings: Partial<WorkerSettings> = {
       ...(options.slots !== undefined && { slots: options.slots }),
       ...(options.callSlots !== undefined && { callSlots: options.callSlots }),
@@ -74,7 +78,7 @@ export class Holdfast {
     const worker = new Worker({ ...common, process: ids.next(), resolver, settings });
     const client = new Client({ ...common, process: ids.next(), ids, index });
     const taskQueues = lowerTaskQueues(options.taskQueues);
-    const engine = new Engine({ store, dispatch, clock, logger, settings: { taskQueues }, index });
+    const engine = new Engine({ store, dispatch, clock, logger, telemetry, settings: { taskQueues }, index });
     const holdfast = new Holdfast(client, worker, engine, store, index);
     try {
       await engine.open();

@@ -1,6 +1,6 @@
 import type { HoldfastDispatch } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { Clock, FlowIndex, Leases, Logger, StateStore } from '../ports';
+import type { Clock, FlowIndex, Leases, Logger, StateStore, Telemetry } from '../ports';
 import { CallTakers } from './call-takers';
 import type { IndexState } from './index-feed';
 import { QueueLimits } from './queue-limits';
@@ -16,6 +16,7 @@ export interface EngineParts {
   readonly dispatch: HoldfastDispatch;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly telemetry?: Telemetry | undefined;
   readonly settings?: Partial<EngineSettings>;
   /** Where runs are searched for; fed with the changes of its shards. */
   readonly index?: FlowIndex | undefined;

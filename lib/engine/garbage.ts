@@ -1,3 +1,4 @@
+import type { Event } from '../core';
 import type { Cancel, Clock, ShardStore } from '../ports';
 import { keys } from '../store/keys';
 import { decodeRecord, encodeRecord } from '../values';
@@ -35,6 +36,12 @@ export class Garbage {
     private readonly pipeline: WritePipeline,
     private readonly hooks: { removing(runId: string): void; failed(error: unknown): void },
   ) {}
+
+  /** Looks for what events leave behind. */
+  note(events: readonly Event[], retentionMs: number): void {
+    for (const { kind, at } of events)
+      if (kind === 'FlowClosed' || kind === 'HistoryRolled') this.expect(at + retentionMs);
+  }
 
   /** Something will be due at that time. */
   expect(at: number): void {

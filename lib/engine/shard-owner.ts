@@ -1,6 +1,6 @@
 import type { HoldfastDispatch, ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { Clock, FlowIndex, Lease, Logger, ShardStore, StateStore, StoreStats } from '../ports';
+import type { Clock, FlowIndex, Lease, Logger, ShardStore, StateStore, StoreStats, Telemetry } from '../ports';
 import { Blocked } from './blocked';
 import type { CallTakers } from './call-takers';
 import type { IndexState } from './index-feed';
@@ -18,6 +18,7 @@ export interface ShardOwnerParts {
   readonly dispatch: HoldfastDispatch;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly telemetry?: Telemetry | undefined;
   readonly workers: WorkerRegistry;
   readonly callTakers: CallTakers;
   readonly settings: EngineSettings;

@@ -13,6 +13,7 @@ import { Garbage } from './garbage';
 import { IndexFeed, type IndexState } from './index-feed';
 import { forgetIndex } from './index-rebuild';
 import { Intake, type IntakeParts } from './intake';
+import { Meter } from './meter';
 import { Outlet } from './outlet';
 import { Plans } from './plans';
 import type { QueueLength } from './queue-state';
@@ -56,6 +57,7 @@ export class ShardSession {
   private readonly tells: Tells;
   private readonly deferred = new Deferred();
   private readonly outlet: Outlet;
+  private readonly meter: Meter | undefined;
   private readonly intake: Intake;
   private readonly index: IndexFeed | undefined;
   /** Commands of the engine's own, for the next turn. */
@@ -82,13 +84,14 @@ export class ShardSession {
         batch.set(keys.clock, encodeRecord(time.now()));
         this.index?.complete(batch, changed);
       },
-      durable: () => {
-        this.index?.landed();
-      },
+      durable: () => this.index?.landed(),
+      wrote: (ms) => this.meter?.wrote(parts.shard, ms),
       mayWrite: () => this.outlet.mayWrite(),
       failed: (error) => hooks.failed(error),
     });
     const { cells, plans, pipeline, outlet } = this;
+    const whenDurable = (tell: () => void) => pipeline.whenDurable(pipeline.gathering, tell);
+    this.meter = parts.telemetry && new Meter(parts.telemetry, whenDurable);
     const answer: IntakeParts['answer'] = (request, value) =>
       outlet.answer(request, parts.refusals.note(request.id, value));
     const blockedOf = (run: RunState) => this.tasks.lacking.of(run);
@@ -251,11 +254,9 @@ export class ShardSession {
 
   /** Looks for what events mean to the housekeeping of the shard. */
   private note(cell: Cell, events: readonly Event[]): void {
-    const { head } = cell.flow;
-    for (const { kind, at } of events) {
-      if (kind !== 'FlowClosed' && kind !== 'HistoryRolled') continue;
-      this.garbage.expect(at + (cell.flow.run?.head.config.retentionMs ?? 0));
-    }
+    const { head, run } = cell.flow;
+    this.garbage.note(events, run?.head.config.retentionMs ?? 0);
+    this.meter?.note(run, events);
     if (cell.wantsRoll) this.own.push([head.flowId, { kind: 'roll' }]);
   }
 

@@ -34,6 +34,8 @@ export class WritePipeline {
       /** Adds what every batch carries; called when a batch is made, before the cells that changed are saved in it. */
       complete(batch: Batch, changed: ReadonlySet<Cell>): void;
       durable(): void;
+      /** A write took that long. */
+      wrote(ms: number): void;
       /** Asked before each write: false ends the session. */
       mayWrite(): boolean;
       /** The outcome of a write is unknown, or the shard was taken: nothing goes out any more. */
@@ -118,10 +120,12 @@ export class WritePipeline {
     this.cancelDelay?.();
     this.cancelDelay = undefined;
     this.writing = true;
+    const began = this.clock.monotonic();
     this.timed(this.store.write(batch)).then(
       () => {
         this.writing = false;
         if (this.stopped) return;
+        this.hooks.wrote(this.clock.monotonic() - began);
         this.finish(number);
         this.go();
       },

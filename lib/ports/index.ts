@@ -24,6 +24,7 @@ export type {
 export type { Class, HandlerResolver, Resolved } from './handler-resolver';
 export type { Ids } from './ids';
 export type { Lease, Leases, LeasesView } from './lease';
+export type { Logger } from './logger';
 export type { QueuePolicies, QueuePolicy } from './queue-policy';
 export type { SlotKey, Slots } from './slots';
 export {
@@ -35,4 +36,4 @@ export {
   type StoreStats,
   type WriteBatch,
 } from './state-store';
-export type { Logger } from './telemetry';
+export type { Counter, Labels, Telemetry, Timing } from './telemetry';

@@ -6,3 +6,4 @@ export { expectedBy, type IndexTerms, indexTerms, wordsOf } from './index-terms'
 export { PAYLOAD_LIMIT_BYTES } from './limits';
 export { shardOf } from './shard';
 export { MAX_DEPTH } from './storable';
+export { checkTrace } from './trace';

@@ -48,6 +48,7 @@ export class CallInvocation implements Invocation {
       requestId: task.requestId,
       signal: what.signal,
       logger: what.logger,
+      trace: task.trace,
       start: (step: AnyStep, ...input: unknown[]) => this.go(scope, new Movement(step, input[0])),
       go: (movement: Movement) => this.go(scope, movement),
       cancel: (...steps: AnyStep[]) => {

@@ -3,7 +3,7 @@ import type { Compiled, CompiledFlow } from '../compiler';
 import type { Outcome, Task } from '../core';
 import { HoldfastError } from '../errors';
 import { timeoutStep } from '../plan';
-import type { HandlerResolver, Logger } from '../ports';
+import type { Clock, HandlerResolver, Logger, Telemetry } from '../ports';
 import { decode, isA, toFailure } from '../values';
 import { lowerDecision, lowerWait } from './lower-result';
 import { StepInvocation } from './step-invocation';
@@ -18,11 +18,21 @@ export interface AttemptParts {
   readonly resolver: HandlerResolver;
   readonly signal: AbortSignal;
   readonly logger: Logger;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly telemetry?: Telemetry | undefined;
   onHeartbeat?(value: Uint8Array | null): void;
 }
 
 /** Runs one method of a Step in the user's code; whatever happens there becomes an outcome. Never throws. */
 export async function runAttempt(task: Task, flow: CompiledFlow, parts: AttemptParts): Promise<Outcome> {
+  const began = parts.clock.monotonic();
+  const outcome = await attempt(task, flow, parts);
+  const labels = { flow: flow.plan.name, step: task.step, method: task.method, outcome: outcome.kind };
+  parts.telemetry?.measure('step', parts.clock.monotonic() - began, labels);
+  return outcome;
+}
+
+async function attempt(task: Task, flow: CompiledFlow, parts: AttemptParts): Promise<Outcome> {
   let invocation: StepInvocation | undefined;
   try {
     invocation = new StepInvocation(task, flow, parts.signal, parts.logger, parts.compiled, parts.onHeartbeat);

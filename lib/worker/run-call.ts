@@ -2,7 +2,7 @@ import { runInvocation } from '../authoring';
 import type { Compiled, CompiledFlow } from '../compiler';
 import type { CallOutcome, CallTask } from '../core';
 import { HoldfastError } from '../errors';
-import type { HandlerResolver, Logger } from '../ports';
+import type { Clock, HandlerResolver, Logger, Telemetry } from '../ports';
 import { decode, encode, isA, toFailure } from '../values';
 import { CallInvocation } from './call-invocation';
 
@@ -13,10 +13,21 @@ export interface CallParts {
   readonly resolver: HandlerResolver;
   readonly signal: AbortSignal;
   readonly logger: Logger;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Runs an RPC, its validator first, or a Query in the user's code; whatever happens there becomes an outcome. Never throws. */
 export async function runCall(task: CallTask, flow: CompiledFlow, parts: CallParts): Promise<CallOutcome> {
+  const began = parts.clock.monotonic();
+  const outcome = await make(task, flow, parts);
+  const result = outcome.kind === 'failed' ? outcome.code : outcome.kind;
+  const labels = { flow: flow.plan.name, rpc: task.rpc, outcome: result };
+  parts.telemetry?.measure('rpc', parts.clock.monotonic() - began, labels);
+  return outcome;
+}
+
+async function make(task: CallTask, flow: CompiledFlow, parts: CallParts): Promise<CallOutcome> {
   try {
     const resolved = await parts.resolver.resolve(flow.type);
     try {

@@ -54,6 +54,7 @@ export class StepInvocation implements Invocation {
       fired: (id?: string) => (id === undefined ? task.fired.length > 0 : task.fired.includes(id)),
       subFlow: (id?: string) => subFlowOutcome(task, id),
       parent: task.parent ?? undefined,
+      trace: task.trace,
       schedule: task.schedule ? { id: task.schedule.id, at: new Date(task.schedule.at) } : undefined,
       heartbeat: (value?: unknown) => this.beat(value),
       recordEvent: (name: string, data?: unknown) => this.recordEvent(name, data),

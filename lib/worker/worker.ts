@@ -2,7 +2,7 @@ import { outsideInvocation } from '../authoring';
 import type { Compiled } from '../compiler';
 import { type CallOutcome, type CallTask, type Outcome, type Task } from '../core';
 import type { Claim, HoldfastDispatch, Introduce, Result, ToProcess } from '../dispatch';
-import type { Clock, HandlerResolver, Logger, Mailbox } from '../ports';
+import type { Clock, HandlerResolver, Logger, Mailbox, Telemetry } from '../ports';
 import { Beats } from './beats';
 import { Claims } from './claims';
 import { type InHand, InHands, returned } from './in-hand';
@@ -42,6 +42,7 @@ export interface WorkerParts {
   readonly dispatch: HoldfastDispatch;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly telemetry?: Telemetry | undefined;
   readonly shards: number;
   /** Engines give it tasks by themselves, because they share its process; otherwise it looks for them [true]. */
   readonly standing?: boolean;
@@ -235,11 +236,10 @@ export class Worker {
   }
 
   private async runAttempt(inHand: InHand, task: Task): Promise<void> {
-    const { compiled, resolver, logger } = this.parts;
     const { signal } = inHand.abort;
-    const flow = compiled.flowNamed(task.flow)!;
+    const flow = this.parts.compiled.flowNamed(task.flow)!;
     const outcome = await runAttempt(inOwnWords(task, flow.plan), flow, {
-      ...{ compiled, resolver, signal, logger },
+      ...{ ...this.parts, signal },
       onHeartbeat: (value) => {
         inHand.unsentValue = { value };
         inHand.lastValue = { value };
@@ -260,10 +260,9 @@ export class Worker {
   }
 
   private async runCall(inHand: InHand, task: CallTask): Promise<void> {
-    const { compiled, resolver, logger } = this.parts;
     const { flowId, requestId, flow } = task;
-    const parts = { compiled, resolver, signal: inHand.abort.signal, logger };
-    const known = compiled.flowNamed(flow)!;
+    const parts = { ...this.parts, signal: inHand.abort.signal };
+    const known = this.parts.compiled.flowNamed(flow)!;
     const outcome: CallOutcome = await runCall(inOwnWords(task, known.plan), known, parts);
     const command = { kind: 'callResult', requestId, outcome, ...this.stamp(inHand, flow) } as const;
     inHand.result = { kind: 'callResult', flowId, command };
