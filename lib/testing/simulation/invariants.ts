@@ -11,8 +11,11 @@ export const invariants: Readonly<Record<string, Invariant>> = {
     find(run, ({ wait, call }) => (wait === null) === (call === null)),
   'a token and a worker are there while a call runs, and only then': (run) =>
     findCall(run, ({ state, token, worker }) => (state === 'running') !== (token !== null && worker !== null)),
-  'a call that has run sees a snapshot': (run) =>
-    findCall(run, ({ firstAt, snapshot }) => (firstAt === null) !== (snapshot === null)),
+  // One that gave its locks back unentered takes another when it is handed out again.
+  'a call that runs sees a snapshot, and none that has never run': (run) =>
+    findCall(run, ({ state, firstAt, snapshot }) =>
+      snapshot === null ? state === 'running' || state === 'backoff' : firstAt === null,
+    ),
   'a snapshot is of the past': (run) =>
     findCall(run, ({ snapshot }) => snapshot !== null && snapshot > run.head.events),
   'numbers never exceed the last one given': (run) =>

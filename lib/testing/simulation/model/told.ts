@@ -19,6 +19,8 @@ interface Asked {
 export class Told {
   /** Somebody was told that its plan is not known, so that what it sent has no effect. */
   private refusals = false;
+  /** What was said to messages that were refused. */
+  private readonly refused = new Map<string, string>();
   private readonly asked = new Map<string, Asked>();
   /** States that were durable when a call was first asked. */
   private readonly firstAsked = new Map<string, number>();
@@ -129,6 +131,9 @@ export class Told {
     const asked = this.asked.get(answer.id);
     if (!asked) return this.violated('P4', `an answer to nothing: ${answer.id}`);
     const { message } = asked;
+    // Whoever is told the same of the same message once more has long gone on.
+    if ('error' in answer && this.refused.get(answer.id) === answer.error.code) return;
+    if ('error' in answer) this.refused.set(answer.id, answer.error.code);
     const run = this.durable.latest(message.flowId);
     if (message.kind === 'call') {
       const { statesBefore } = asked;

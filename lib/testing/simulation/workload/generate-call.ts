@@ -21,7 +21,7 @@ export function generateCall(
     account: random.pick(accountKeys),
     rejected: !quiet && rpc !== 'book' && random.chance(0.15),
     throws: random.chance(0.1),
-    sleepMs: random.chance(0.5) ? 0 : random.magnitude(1, rpc === 'swap' ? 8_000 : 3_000),
+    sleepMs: random.chance(0.5) ? 0 : random.magnitude(1, rpc === 'swap' ? 4_000 : 3_000),
     note: !quiet && random.chance(0.4) ? `note of call ${number}` : null,
     publishes: Array.from({ length: quiet ? 0 : random.pick([0, 0, 1, 2]) }, (_, i) =>
       letter(random, ['Letters', 'Parcels'], `letter of call ${number}.${i}`),
