@@ -164,7 +164,13 @@ function apply(turn: Turn, open: OpenCall, outcome: CallAnswered): void {
 /** Nobody waits for the call any more, or its deadline has passed: it leaves nothing (R8). */
 export function callGone(turn: Turn, command: CallGoneCommand): void {
   const open = standingIn(turn)?.calls.get(command.requestId);
-  if (!open) return;
+  const { requestId } = command;
+  if (!open) {
+    // Whoever still waits for it is told, whatever became of it.
+    const error = new HoldfastError('DEADLINE_EXCEEDED', 'The call was not answered before its deadline.');
+    turn.effects.push({ kind: 'callAnswer', requestId, error });
+    return;
+  }
   endCall(turn, open);
   abortStarted(turn, open, 'the deadline of the call passed');
   const error =

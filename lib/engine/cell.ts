@@ -104,6 +104,12 @@ export class Cell {
     return flow.forgetIds(now);
   }
 
+  /** Whether Queries of the run are being answered. */
+  isAsked(runId: string): boolean {
+    const { run } = this.flow;
+    return run?.head.runId === runId && run.calls.size > 0;
+  }
+
   /** See `RunRecord.wakeAt`; what closed runs owe their children also keeps it in memory. */
   wakeAt(): number | undefined {
     if (this.flow.isOwing) return 0;

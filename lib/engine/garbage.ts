@@ -122,7 +122,7 @@ export class Garbage {
     const now = this.time.now();
     const later = (at: number) =>
       this.pipeline.put(keys.garbage(at, runId, null), encodeRecord({ flowId, runId, upTo: null }));
-    if (cell.isOwing(runId)) {
+    if (cell.isOwing(runId) || cell.isAsked(runId)) {
       this.pipeline.put(key, undefined);
       later(now + owingMs);
       return false;

@@ -18,11 +18,17 @@ export class Lacking {
   }
 
   of({ ready, executions, head }: RunState): string[] {
+    const lacked = new Set(this.heldBack.stepsOf(head.runId));
+    for (const step of new Set([...ready].map((id) => executions.get(id)!.step))) {
+      if (this.isLacked(head.flow, step)) lacked.add(step);
+    }
+    return [...lacked];
+  }
+
+  isLacked(flow: string, step: string): boolean {
     const now = this.clock.monotonic();
     // Where nobody is known, somebody may only not have said so yet.
     const isQuiet = this.inbox.isHeard && now > this.openedAt + forgottenMs;
-    const steps = [...ready].map((id) => executions.get(id)!.step);
-    const lacked = steps.filter((step) => this.workers.lack(head.flow, step, now) ?? isQuiet);
-    return [...new Set([...lacked, ...this.heldBack.stepsOf(head.runId)])];
+    return this.workers.lack(flow, step, now) ?? isQuiet;
   }
 }

@@ -10,6 +10,12 @@ export interface ReadyCall extends ReadyEffect {
   readonly priority?: number;
 }
 
+interface QueueCount {
+  waiting: number;
+  blocked: number;
+  oldestAt: number;
+}
+
 interface Queued {
   readonly order: number;
   readonly since: number;
@@ -43,14 +49,15 @@ export class ReadyPool {
     return this.classes.get(classOf(call))?.get(keyOf(call))?.call.issue === call.issue;
   }
 
-  /** Calls per task queue, and when the oldest of each came. */
-  byQueue(): Map<string, { waiting: number; oldestAt: number }> {
-    const queues = new Map<string, { waiting: number; oldestAt: number }>();
+  /** Calls per task queue, those of them that nobody can run, and when the oldest of each came. */
+  byQueue(isLacked: (call: ReadyCall) => boolean): Map<string, QueueCount> {
+    const queues = new Map<string, QueueCount>();
     for (const calls of this.classes.values()) {
       const [first] = calls.values();
       if (!first) continue;
-      const queue = queues.get(first.call.taskQueue) ?? { waiting: 0, oldestAt: Number.POSITIVE_INFINITY };
+      const queue = queues.get(first.call.taskQueue) ?? { waiting: 0, blocked: 0, oldestAt: Number.POSITIVE_INFINITY };
       queue.waiting += calls.size;
+      if (isLacked(first.call)) queue.blocked += calls.size;
       queue.oldestAt = Math.min(queue.oldestAt, first.since);
       queues.set(first.call.taskQueue, queue);
     }

@@ -204,7 +204,10 @@ export class Tasks {
 
   /** What waits on each task queue. */
   get queues(): QueueLength[] {
-    return [...this.pool.byQueue()].map(([taskQueue, length]) => ({ taskQueue, ...length }));
+    return [...this.pool.byQueue(({ flow, step }) => this.lacking.isLacked(flow, step))].map(([taskQueue, length]) => ({
+      taskQueue,
+      ...length,
+    }));
   }
 
   private take({ call, process, plan }: Taker, claim?: string): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { Flow, gracefulComplete, Step, type StepContext } from '../../index';
+import { Flow, gracefulComplete, Holdfast, type Logger, Step, type StepContext } from '../../index';
+import { MemoryStateStore } from '../../lib/store/memory-state-store';
 import { eventually } from '../support/eventually';
 import { fresh, Gate } from '../support/observers';
 import { describeOnEveryStack, type Processes } from '../support/stacks';
@@ -72,4 +73,22 @@ describeOnEveryStack('Steps that no worker has', [WantedFlow, OtherFlow], (stack
       await blockedIs(system, second, ['Wanted']);
     });
   }
+});
+
+describe('Steps that no worker has, in numbers', () => {
+  it('[V3] [T3] the length of a task queue says how many of its Steps nobody can run', async () => {
+    const store = new MemoryStateStore();
+    const logger: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+    const before = await Holdfast.open({ flows: [WantedFlow], store, logger, slots: 0 });
+    for (const id of ['a', 'b']) await before.client.start(WantedFlow, id);
+    assert.deepEqual(
+      before.queues.map(({ waiting, blocked }) => [waiting, blocked]),
+      [[2, 0]],
+    );
+    await before.close();
+    const after = await Holdfast.open({ flows: [OtherFlow], store, logger });
+    await eventually(() => after.queues[0]?.blocked === 2);
+    assert.deepEqual((await after.client.describe('a')).blocked, ['Wanted']);
+    await after.close();
+  });
 });

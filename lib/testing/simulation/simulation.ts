@@ -118,7 +118,7 @@ export class Simulation {
     const settled = await this.until(timeline.now + settleMs, () => this.hasSettled());
     if (!settled) this.violated('stuck', this.describeStuck());
     this.stopIdle();
-    const closed = await this.until(timeline.now + 5 * minute, () => this.hasClosed());
+    const closed = await this.until(timeline.now + settleMs, () => this.hasClosed());
     if (!closed) this.violated('stuck', this.describeStuck());
     // Handlers that do not listen to their signals run on for a while.
     await this.until(timeline.now + 2 * minute, () => !this.journal.isRunning());
