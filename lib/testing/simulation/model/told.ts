@@ -94,7 +94,8 @@ export class Told {
   /** Workers hear of a SYNC call only when that it is ready is durable; of an ASYNC call at once (P3). */
   offered(hint: Hint): void {
     if (hint.kind !== 'step') return;
-    const run = this.durable.runs.get(hint.runId);
+    // A hint may be of the run before: what was ready there is so in the next.
+    const run = this.durable.runs.get(hint.runId)?.latest;
     const { nodes, durability, flow } = this.programs.get(hint.flowId)!;
     const mayBeAsync = nodes.some(({ options }) => options.durability === 'ASYNC');
     if (mayBeAsync || (durability ?? flowSettings[flow].durability) === 'ASYNC') return;
