@@ -123,6 +123,17 @@ describeOnEveryStack('timeTravel and SubFlows', (stack) => {
     assert.deepEqual(begun.of(flowId), [child.flowId]);
   });
 
+  it('[K4] one that was running then and has failed since is not started again: its parent is told', async () => {
+    const { client, flowId, child } = await open({ parentClose: 'terminate' });
+    const { length } = await client.history(flowId);
+    await client.stop(child.flowId, 'fail', 'broken');
+    assert.equal(await client.result(ParentFlow, flowId), 'failed Stopped');
+    await client.timeTravel(flowId, { event: length });
+    assert.equal(await client.result(ParentFlow, flowId), 'failed Stopped');
+    assert.deepEqual(begun.of(flowId), [child.flowId]);
+    assert.equal((await client.describe(child.flowId)).runId, child.runId);
+  });
+
   it('[K4] [U3] one that is attached again is closed with its parent by its policy, and an attached one is not', async () => {
     const { client, flowId, child } = await open({ parentClose: 'cancel' });
     const other = fresh('own');

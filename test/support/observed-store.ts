@@ -9,6 +9,8 @@ export interface StoreFaults {
   beforeWrite?(batch: WriteBatch): void | Promise<void>;
   /** Waits, or throws although the batch was written. */
   afterWrite?(batch: WriteBatch): void | Promise<void>;
+  /** Waits, or throws, before a range is read. */
+  beforeScan?(range: KeyRange): void | Promise<void>;
   /** Called when a write that had begun has failed, in any way. */
   failed?(): void;
 }
@@ -132,8 +134,9 @@ class ObservedShard implements ShardStore {
     return this.inner.get(key);
   }
 
-  scan(range: KeyRange): AsyncIterable<Entry> {
-    return this.inner.scan(range);
+  async *scan(range: KeyRange): AsyncIterable<Entry> {
+    await this.process.owner.faults.beforeScan?.(range);
+    yield* this.inner.scan(range);
   }
 
   close(): Promise<void> {
