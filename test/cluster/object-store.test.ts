@@ -47,7 +47,6 @@ describe('An S3-compatible object store', function () {
   const faults: [string, S3Fault[]][] = [
     ['done and its answer lost', ['lose']],
     ['409 without writing, twice in a row', [409, 409]],
-    ['refused by 412, as if another owner had written', [412]],
     ['503 SlowDown and 500', [503, 500, 503]],
     ['slow', ['slow']],
   ];
