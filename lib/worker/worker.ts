@@ -46,6 +46,7 @@ export interface WorkerParts {
   readonly shards: number;
   /** Engines give it tasks by themselves, because they share its process; otherwise it looks for them [true]. */
   readonly standing?: boolean;
+  readonly guards?: boolean; // keeps its process alive over stray rejections [true] (X11)
   readonly settings?: Partial<WorkerSettings>;
 }
 
@@ -82,7 +83,7 @@ export class Worker {
   async open(): Promise<void> {
     const { dispatch, process, compiled, shards, resolver } = this.parts;
     resolver.adopt(compiled.classes);
-    this.endGuard = outliveStrayRejections(this.parts.logger);
+    if (this.parts.guards ?? true) this.endGuard = outliveStrayRejections(this.parts.logger);
     this.mailbox = dispatch.openMailbox(process, (message) => this.take(message));
     await Promise.all(Array.from({ length: shards }, (_, shard) => dispatch.send(shard, this.introduction())));
     this.claims?.steps.open();

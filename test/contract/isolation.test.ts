@@ -17,12 +17,15 @@ import {
   to,
   until,
 } from '../../index';
+import type { StateStore } from '../../lib/ports';
 import { keys } from '../../lib/store/keys';
 import { MemoryStateStore } from '../../lib/store/memory-state-store';
+import { openStore } from '../../lib/store/open-store';
 import { eventually } from '../support/eventually';
 import { refuses } from '../support/expect';
 import { fresh, Gate } from '../support/observers';
 import { describeOnEveryStack } from '../support/stacks';
+import { temporaryFolder } from '../support/temporary-folder';
 
 const gate = new Gate();
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -92,26 +95,42 @@ describeOnEveryStack('Unlocked Attributes', [UnlockedFlow], (stack) => {
 });
 
 describe('A damaged run', () => {
-  it('[P10] is blocked with its error, and its shard goes on', async () => {
+  const memory = async () => {
     const store = new MemoryStateStore();
-    const options = { flows: [SleeperFlow], store, logger: silent };
-    const first = await Holdfast.open(options);
+    return { open: async () => store, remove: async () => {} };
+  };
+  const folder = async (scheme: string) => {
+    const { path, remove } = await temporaryFolder();
+    return { open: () => openStore(`${scheme}:${path}/state`), remove };
+  };
+  it('[P10] is blocked with its error, and its shard goes on (memory)', async () => isBlocked(await memory()));
+  for (const scheme of ['file', 'lmdb']) {
+    it(`[P10] is blocked with its error, and its shard goes on (${scheme}:)`, async () =>
+      isBlocked(await folder(scheme)));
+  }
+
+  async function isBlocked({ open, remove }: { open(): Promise<StateStore>; remove(): Promise<void> }): Promise<void> {
+    const optionsOn = (store: StateStore) => ({ flows: [SleeperFlow], store, logger: silent });
+    const first = await Holdfast.open(optionsOn(await open()));
     await first.client.start(SleeperFlow, 'good');
     const { runId } = await first.client.start(SleeperFlow, 'bad');
     for (const id of ['good', 'bad']) {
       await eventually(async () => assert.equal((await first.client.describe(id)).steps[0]?.state, 'waiting'));
     }
     await first.close();
+    const store = await open();
     const shard = await store.open(0);
     await shard.write(new Map([[keys.run(runId), Uint8Array.of(0x31, 0xc1)]]));
     await shard.close();
-    const second = await Holdfast.open(options);
+    await store.close();
+    const second = await Holdfast.open(optionsOn(await open()));
     await refuses(second.client.describe('bad'), 'CORRUPT_RECORD', /"bad" is blocked/);
     await refuses(second.client.publish(SleeperFlow, 'bad', Wakes, 'up'), 'CORRUPT_RECORD');
     await second.client.publish(SleeperFlow, 'good', Wakes, 'up');
     assert.equal(await second.client.result(SleeperFlow, 'good'), 'up');
     await second.close();
-  });
+    await remove();
+  }
 });
 
 describe('User code', () => {

@@ -213,6 +213,7 @@ export class Cast {
     const worker = new Worker({
       ...{ compiled, clock: process.clock, logger: this.logger(process), shards, process: name, dispatch, resolver },
       standing: layout === 'embedded',
+      guards: false,
       settings: { slots, graceMs: 2_000, abortMs: 500 },
     });
     this.workers.push({ process, worker });
