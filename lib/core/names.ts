@@ -25,18 +25,35 @@ const noNames: Names = { attributes: {}, channels: {} };
  */
 export function namesFor(plan: FlowPlan, run: RunState | undefined): Names | undefined {
   let names = run?.head.names ?? noNames;
-  for (const kind of kinds) {
-    for (const { name, aliases } of Object.values(plan[kind])) {
-      if (aliases.length === 0) continue;
-      const all = [name, ...aliases];
-      const known = all.map((each) => names[kind][each]).find((each) => each !== undefined);
-      const stored = known ?? (run ? (all.find((each) => isStored(run, kind, each)) ?? aliases.at(-1)!) : name);
-      const fresh = all.filter((each) => each !== stored && names[kind][each] === undefined);
-      if (fresh.length === 0) continue;
-      names = { ...names, [kind]: { ...names[kind], ...Object.fromEntries(fresh.map((each) => [each, stored])) } };
-    }
+  for (const { kind, name, aliases } of renamedIn(plan)) {
+    const all = [name, ...aliases];
+    const known = all.map((each) => names[kind][each]).find((each) => each !== undefined);
+    const stored = known ?? (run ? (all.find((each) => isStored(run, kind, each)) ?? aliases.at(-1)!) : name);
+    const fresh = all.filter((each) => each !== stored && names[kind][each] === undefined);
+    if (fresh.length === 0) continue;
+    names = { ...names, [kind]: { ...names[kind], ...Object.fromEntries(fresh.map((each) => [each, stored])) } };
   }
   return names === noNames ? undefined : names;
+}
+
+interface Renaming {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly aliases: readonly string[];
+}
+
+const renamings = new WeakMap<FlowPlan, readonly Renaming[]>();
+
+/** Attributes and Channels of a plan that had other names; looked for once, as every command asks. */
+function renamedIn(plan: FlowPlan): readonly Renaming[] {
+  let renamed = renamings.get(plan);
+  if (!renamed) {
+    renamed = kinds
+      .flatMap((kind) => Object.values(plan[kind]).map(({ name, aliases }) => ({ kind, name, aliases })))
+      .filter(({ aliases }) => aliases.length > 0);
+    renamings.set(plan, renamed);
+  }
+  return renamed;
 }
 
 function isStored(run: RunState, kind: Kind, name: string): boolean {
