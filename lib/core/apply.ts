@@ -1,7 +1,7 @@
 import { timeoutStep } from '../plan';
 import { applySubFlow } from './apply-subflow';
 import type { CallTerms, Event, FlowStarted, Staged, StepScheduled, WaitForCompleted, WaitSatisfied } from './event';
-import type { Call, Execution } from './execution';
+import { type Call, type Execution, untried } from './execution';
 import type { Payload } from './payload';
 import { deadlineKey, RunState } from './run-state';
 
@@ -213,17 +213,10 @@ function newCall(run: RunState, { method, durability, locks, startBy }: CallTerm
     durability,
     state: locks.length > 0 ? 'locked' : 'ready',
     issue: run.nextSeq(),
-    attempt: 0,
+    ...untried,
     locks,
     since: at,
     dueAt: locks.length > 0 ? null : startBy,
-    firstAt: null,
-    snapshot: null,
-    token: null,
-    worker: null,
-    lastFailure: null,
-    heartbeat: null,
-    entered: false,
   };
 }
 

@@ -69,6 +69,18 @@ export interface Call {
   readonly entered: boolean;
 }
 
+/** A call of which no attempt was handed out. */
+export const untried = {
+  attempt: 0,
+  firstAt: null,
+  snapshot: null,
+  token: null,
+  worker: null,
+  lastFailure: null,
+  heartbeat: null,
+  entered: false,
+} as const satisfies Partial<Call>;
+
 export interface LockClaim {
   readonly address: Address;
   readonly mode: 'shared' | 'exclusive';

@@ -1,5 +1,5 @@
 import type { TimeTravelled } from './chain-event';
-import type { Call, Execution } from './execution';
+import { type Call, type Execution, untried } from './execution';
 import { emptyTables, RunState, type RunTables } from './run-state';
 
 /**
@@ -53,17 +53,10 @@ function beginAnew(run: RunState, execution: Execution, call: Call, at: number, 
     ...execution,
     call: {
       ...call,
+      ...untried,
       state: 'ready',
-      attempt: 0,
       since: at,
       dueAt: startBy,
-      firstAt: null,
-      snapshot: null,
-      token: null,
-      worker: null,
-      lastFailure: null,
-      heartbeat: null,
-      entered: false,
     },
   });
 }
