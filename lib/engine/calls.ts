@@ -66,7 +66,6 @@ export class Calls {
   private readonly sent = new Map<string, Sent>();
   /** The claim being answered in this very turn. */
   private answering: string | undefined;
-  private readonly cancels = new Set<Cancel>();
   private readonly due = new DueQueue();
   /** When calls that hold locks and are ready are looked at, by key (L3). */
   private readonly idle = new DueQueue();
@@ -153,7 +152,7 @@ export class Calls {
     if (!rpcNamed(plans.get(claim.plan), hint.rpc)) {
       refuse('lacking');
       outlet.withdraw(hint.id);
-      this.after(lackingMs, () => {
+      this.parts.owner.clock.after(lackingMs, () => {
         if (this.ready.has(key)) this.offer(key, call);
       });
       return;
@@ -207,8 +206,6 @@ export class Calls {
 
   close(): void {
     this.unsent.dropAll();
-    this.cancelTimer?.();
-    for (const cancel of this.cancels) cancel();
   }
 
   private start(key: string, call: Waiting, worker: string, plan: string): void {
@@ -237,14 +234,6 @@ export class Calls {
   private hintOf(key: string, { flowId, flow, requestId, rpc, issue }: Waiting): CallHint {
     const { shard } = this.parts.owner;
     return { kind: 'call', id: `${key}\u0000${issue}`, shard, flowId, flow, requestId, rpc, taskQueue: null };
-  }
-
-  private after(ms: number, run: () => void): void {
-    const cancel = this.parts.owner.clock.after(ms, () => {
-      this.cancels.delete(cancel);
-      run();
-    });
-    this.cancels.add(cancel);
   }
 
   private end(key: string, answer: unknown): void {

@@ -71,6 +71,7 @@ export class Engine {
   async close(): Promise<void> {
     if (this.sharing) await this.sharing.stop();
     else await Promise.all(this.owners.map((owner) => owner.close()));
+    this.limits.close();
   }
 
   /** Shards that are open here now. */

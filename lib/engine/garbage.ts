@@ -51,11 +51,6 @@ export class Garbage {
     this.cancelTimer = this.clock.after(Math.max(0, at - this.time.now()), () => this.look());
   }
 
-  close(): void {
-    this.cancelTimer?.();
-    this.nextAt = Number.NEGATIVE_INFINITY;
-  }
-
   private look(): void {
     this.nextAt = Number.POSITIVE_INFINITY;
     if (this.collecting) return this.expect(this.time.now() + lookMs);

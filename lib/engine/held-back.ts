@@ -66,9 +66,4 @@ export class HeldBack {
       held.offerAgain();
     });
   }
-
-  close(): void {
-    for (const { cancel } of this.held.values()) cancel?.();
-    this.held.clear();
-  }
 }

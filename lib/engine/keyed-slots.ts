@@ -80,8 +80,6 @@ export class KeyedSlots {
   /** Slots stay with their calls, for the next owner to keep. */
   close(): void {
     this.closed = true;
-    this.cancelAsk?.();
-    this.cancelKeep?.();
   }
 
   /** A claim that came twice is refused, and does not take the slot from the attempt that runs. */

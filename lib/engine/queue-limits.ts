@@ -98,6 +98,11 @@ export class QueueLimits {
     this.tell();
   }
 
+  /** No window is waited for any more. */
+  close(): void {
+    this.cancelWindow?.();
+  }
+
   private tellAt(at: number): void {
     this.cancelWindow ??= this.clock.after(Math.max(1, at - this.clock.monotonic()), () => {
       this.cancelWindow = undefined;

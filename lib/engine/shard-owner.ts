@@ -1,6 +1,6 @@
 import type { HoldfastDispatch, ShardInbox } from '../dispatch';
 import { HoldfastError } from '../errors';
-import type { Clock, FlowIndex, Lease, Logger, ShardStore, StateStore, StoreStats, Telemetry } from '../ports';
+import type { Cancel, Clock, FlowIndex, Lease, Logger, ShardStore, StateStore, StoreStats, Telemetry } from '../ports';
 import { Blocked } from './blocked';
 import type { CallTakers } from './call-takers';
 import type { IndexState } from './index-feed';
@@ -39,6 +39,7 @@ export class ShardOwner {
   private closed = true;
   private turning: Promise<void> | undefined;
   private again = false;
+  private cancelReopen: Cancel | undefined;
   private readonly watchers: Watchers;
   private readonly blocked: Blocked;
 
@@ -54,7 +55,7 @@ export class ShardOwner {
       await this.begin();
     } catch (error) {
       this.closed = true;
-      this.leaveInbox();
+      this.leave();
       throw error;
     }
   }
@@ -67,7 +68,7 @@ export class ShardOwner {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    this.leaveInbox();
+    this.leave();
     const { session } = this;
     this.session = undefined;
     await this.turning;
@@ -78,7 +79,7 @@ export class ShardOwner {
   async abandon(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    this.leaveInbox();
+    this.leave();
     const { session } = this;
     this.session = undefined;
     session?.end();
@@ -160,19 +161,20 @@ export class ShardOwner {
   private lose(error: HoldfastError): void {
     const { logger, shard, onFenced } = this.parts;
     this.closed = true;
-    this.leaveInbox();
+    this.leave();
     logger.error('the shard was taken over by another owner', { shard });
     onFenced(error);
   }
 
-  private leaveInbox(): void {
+  private leave(): void {
+    this.cancelReopen?.();
     this.inbox?.close();
     this.inbox = undefined;
   }
 
   private reopen(delayMs: number): void {
     const { clock, logger, shard, lease } = this.parts;
-    clock.after(delayMs, () => {
+    this.cancelReopen = clock.after(delayMs, () => {
       if (this.closed) return;
       // Opening would fence whoever holds the shard now.
       if (!lease.isValid()) return this.lose(new HoldfastError('FENCED', `The lease of shard ${shard} is over.`));

@@ -18,6 +18,7 @@ import { Outlet } from './outlet';
 import { Plans } from './plans';
 import type { QueueLength } from './queue-state';
 import { Reads } from './reads';
+import { SessionClock } from './session-clock';
 import { ShardClock } from './shard-clock';
 import type { ShardOwnerParts } from './shard-owner';
 import { blockedFlows } from './shown-blocked';
@@ -66,6 +67,7 @@ export class ShardSession {
 
   private constructor(
     private readonly store: ShardStore,
+    private readonly clock: SessionClock,
     private readonly time: ShardClock,
     private readonly inbox: ShardInbox,
     private readonly watchers: Watchers,
@@ -73,13 +75,12 @@ export class ShardSession {
     private readonly parts: ShardOwnerParts,
     hooks: SessionHooks,
   ) {
-    const { settings, clock } = parts;
     const origin = { shard: parts.shard, epoch: store.epoch };
     this.outlet = new Outlet(parts.dispatch, parts.lease, origin, (error) => hooks.failed(error));
     this.plans = new Plans(store);
-    this.cells = new Cells(store, settings.idleFlowsInMemory, (flowId, error) => blocked.met(flowId, error));
+    this.cells = new Cells(store, parts.settings.idleFlowsInMemory, (flowId, error) => blocked.met(flowId, error));
     this.wakes = new Wakes(store, clock, time, { due: () => hooks.wake(), failed: (error) => hooks.failed(error) });
-    this.pipeline = new WritePipeline(store, clock, settings.writeTimeoutMs, {
+    this.pipeline = new WritePipeline(store, clock, parts.settings.writeTimeoutMs, {
       complete: (batch, changed) => {
         batch.set(keys.clock, encodeRecord(time.now()));
         this.index?.complete(batch, changed);
@@ -140,8 +141,9 @@ export class ShardSession {
     hooks: SessionHooks,
   ): Promise<ShardSession> {
     const stored = await store.get(keys.clock);
-    const time = new ShardClock(parts.clock, stored ? (decodeRecord(stored) as number) : 0);
-    const session = new ShardSession(store, time, inbox, watchers, blocked, parts, hooks);
+    const clock = new SessionClock(parts.clock);
+    const time = new ShardClock(clock, stored ? (decodeRecord(stored) as number) : 0);
+    const session = new ShardSession(store, clock, time, inbox, watchers, blocked, { ...parts, clock }, hooks);
     await session.load();
     return session;
   }
@@ -186,12 +188,10 @@ export class ShardSession {
   /** Ends the session without writing anything more; nothing that was pending goes out (P5, P7). */
   end(): void {
     this.ended = true;
+    this.clock.end();
     this.pipeline.stop();
-    this.wakes.close();
     this.tasks.close();
     this.calls.close();
-    this.garbage.close();
-    this.tells.close();
     this.index?.end();
     this.outlet.close();
   }

@@ -196,8 +196,6 @@ export class Tasks {
   }
 
   close(): void {
-    this.watching.close();
-    this.heldBack.close();
     this.unsent.dropAll();
     this.limited.close();
   }

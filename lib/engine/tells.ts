@@ -1,5 +1,4 @@
 import { outboxOf, type Tell } from '../core';
-import type { Cancel } from '../ports';
 import { shardOf } from '../values';
 import type { Cell } from './cell';
 import type { Cells } from './cells';
@@ -14,7 +13,7 @@ const repeatMs = 5_000;
 export class Tells {
   /** When each was last sent, by flow and key. */
   private readonly sentAt = new Map<string, Map<string, number>>();
-  private cancelRepeat: Cancel | undefined;
+  private isRepeating = false;
 
   constructor(
     private readonly cells: Cells,
@@ -38,10 +37,6 @@ export class Tells {
     for (const tell of outboxOf(cell.flow)) this.send(cell, tell);
   }
 
-  close(): void {
-    this.cancelRepeat?.();
-  }
-
   private post({ flowId, command }: Tell): void {
     const { settings, logger } = this.owner;
     const shard = shardOf(flowId, settings.shards);
@@ -51,8 +46,10 @@ export class Tells {
   }
 
   private repeatLater(): void {
-    this.cancelRepeat ??= this.owner.clock.after(repeatMs, () => {
-      this.cancelRepeat = undefined;
+    if (this.isRepeating) return;
+    this.isRepeating = true;
+    this.owner.clock.after(repeatMs, () => {
+      this.isRepeating = false;
       this.repeat();
       if (this.sentAt.size > 0) this.repeatLater();
     });

@@ -48,11 +48,6 @@ export class Wakes {
     });
   }
 
-  close(): void {
-    this.cancelTimer?.();
-    this.cancelTimer = undefined;
-  }
-
   private async readAhead(): Promise<void> {
     const now = this.time.now();
     if (now < this.readUntil - horizonMs / 2) return;
