@@ -90,7 +90,8 @@ export class LmdbShardStore implements ShardStore {
   }
 
   async close(): Promise<void> {
-    await this.session.close();
+    this.session.end();
+    await this.session.idle();
   }
 
   private keyOf(key: string): Buffer {

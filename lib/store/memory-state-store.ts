@@ -89,6 +89,7 @@ class OpenMemoryShard implements ShardStore {
   }
 
   async close(): Promise<void> {
-    await this.session.close();
+    this.session.end();
+    await this.session.idle();
   }
 }

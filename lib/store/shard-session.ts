@@ -60,13 +60,16 @@ export class ShardSession {
     }
   }
 
-  /** Lets no new write or read begin, and waits for the writes under way. False when it was closed before. */
-  async close(): Promise<boolean> {
-    const first = this.ended?.code !== 'CLOSED';
-    const closing = this.tail;
+  /** Lets no new write or read begin. False when it was closed before. */
+  end(): boolean {
+    const isFirst = this.ended?.code !== 'CLOSED';
     this.ended = new HoldfastError('CLOSED', `${this.where} was closed.`, { where: this.where });
-    await closing;
-    return first;
+    return isFirst;
+  }
+
+  /** Resolves when the writes under way have ended. */
+  idle(): Promise<void> {
+    return this.tail;
   }
 
   fenced(cause?: unknown): HoldfastError {

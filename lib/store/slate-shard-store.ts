@@ -3,9 +3,14 @@ import { HoldfastError } from '../errors';
 import type { Entry, KeyRange, ShardStore, StoreStats, WriteBatch } from '../ports';
 import { EPOCH_KEY, openRange, type ShardSession } from './shard-session';
 import type { SlateLibrary } from './slate-library';
+import { withinTime } from './within-time';
 
 /** A put copies into native memory at some 30 µs; after this many, other work gets a turn. */
 const PUTS_PER_TURN = 200;
+
+/** SlateDB itself repeats requests that fail for as long as it takes. */
+const READ_TIMEOUT_MS = 30_000;
+const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Only what is durable is read: an unfinished write may still be lost. */
 const DURABLE = { durability_filter: 'Remote', dirty: false, cache_blocks: true } as const;
@@ -77,15 +82,22 @@ export class SlateShardStore implements ShardStore {
     }
   }
 
+  /** A database that does not end in time ends in the background: what it still repeats concerns nobody any more. */
   async close(): Promise<void> {
-    if (!(await this.session.close())) return;
+    const isFirst = this.session.end();
+    const ending = isFirst ? this.shutDown() : this.session.idle();
+    await withinTime(ending, CLOSE_TIMEOUT_MS, () => new Error('It does not end.')).catch(() => {});
+    if (isFirst) this.onClose(this);
+  }
+
+  private async shutDown(): Promise<void> {
+    await this.session.idle();
     try {
       await this.database.shutdown();
     } catch {
       // A fenced or broken database has nothing left to save: every acknowledged write was durable before.
     } finally {
       this.database.dispose();
-      this.onClose(this);
     }
   }
 
@@ -113,7 +125,7 @@ export class SlateShardStore implements ShardStore {
   private read<T>(run: () => Promise<T>): Promise<T> {
     return this.session.read(async () => {
       try {
-        return await run();
+        return await withinTime(run(), READ_TIMEOUT_MS, () => new Error(`no answer within ${READ_TIMEOUT_MS} ms`));
       } catch (cause) {
         throw slateFailure(cause, this.session, 'The read failed');
       }

@@ -4,6 +4,7 @@ import type { ShardStore, StateStore } from '../ports';
 import { ShardSession } from './shard-session';
 import { loadSlate, openDatabase, type SlateLibrary } from './slate-library';
 import { SlateShardStore, slateFailure } from './slate-shard-store';
+import { withinTime } from './within-time';
 
 export interface SlateStoreOptions {
   /** What SlateDB resolves: `file:///data/orders`, `s3://bucket/prefix`, `gs://…`, `az://…`. */
@@ -89,25 +90,17 @@ export class SlateStateStore implements StateStore {
   private async withinTime(opening: Promise<Db>): Promise<Db> {
     const timeoutMs = this.options.openTimeoutMs ?? 60_000;
     let late = false;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        late = true;
-        const advice = 'check the endpoint, the bucket and the credentials';
-        reject(new Error(`the object store gave no useful answer within ${timeoutMs} ms; ${advice}`));
-      }, timeoutMs);
-    });
     const giveUp = async (database: Db) => {
       if (!late) return;
       await database.shutdown().catch(() => {});
       database.dispose();
     };
     opening.then(giveUp, () => {});
-    try {
-      return await Promise.race([opening, timeout]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return withinTime(opening, timeoutMs, () => {
+      late = true;
+      const advice = 'check the endpoint, the bucket and the credentials';
+      return new Error(`the object store gave no useful answer within ${timeoutMs} ms; ${advice}`);
+    });
   }
 
   private async closeAll(): Promise<void> {
