@@ -32,6 +32,8 @@ export class ClusterWorker {
 
   private constructor(
     private readonly worker: Worker,
+    /** Looks at open runs when the worker starts. */
+    private readonly checking: Client,
     private readonly connected: Connected,
     signals: boolean | undefined,
   ) {
@@ -58,7 +60,7 @@ export class ClusterWorker {
         .then(() => warnOfLacks(client, connected.logger))
         .catch(() => {})
         .finally(() => client.close());
-      return new ClusterWorker(worker, connected, options.signals);
+      return new ClusterWorker(worker, client, connected, options.signals);
     } catch (error) {
       connected.dispatch.close();
       throw error;
@@ -80,6 +82,7 @@ export class ClusterWorker {
    * end, without using up an attempt (X6). A second call ends the grace at once.
    */
   close(): Promise<void> {
+    this.checking.close();
     const drained = this.worker.close();
     this.closed ??= drained.then(() => {
       this.ignoreSignals();

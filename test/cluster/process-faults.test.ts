@@ -30,6 +30,12 @@ describe('Processes die, stop and stand still', function () {
     assert.equal(history.filter(({ kind }) => kind === 'AttemptFailed').length, 1);
   });
 
+  it('[X6] a worker whose questions no engine answers ends when it is told to', async () => {
+    const worker = await cluster.worker();
+    worker.signal('SIGTERM');
+    await eventually(() => !worker.isAlive, 20_000);
+  });
+
   it('[C03] one history comes out when owners die while a message and a timer race', async () => {
     let [engine] = await Promise.all([cluster.engine(), cluster.worker()]);
     const client = await cluster.openClient();

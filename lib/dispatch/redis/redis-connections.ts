@@ -107,9 +107,11 @@ export class RedisConnections {
       const timer = setTimeout(() => reject(this.lastError ?? new Error('no answer')), openTimeoutMs);
       cancel = () => clearTimeout(timer);
     });
-    const ready = new Promise<void>((resolve) => {
+    const ready = new Promise<void>((resolve, reject) => {
       if (connection.status === 'ready') resolve();
       else connection.once('ready', () => resolve());
+      // It was closed meanwhile.
+      connection.once('end', () => reject(new Error('the connection was closed')));
     });
     connection.connect().catch(() => {});
     try {
