@@ -21,9 +21,10 @@ export class Limited {
     /** A call may be offered that had to wait. */
     offer: (call: ReadyCall) => void,
   ) {
-    this.stopListening = owner.limits.onFree(onFree);
+    const { limitedByDispatch } = owner.settings;
+    this.stopListening = limitedByDispatch ? () => {} : owner.limits.onFree(onFree);
     const { slots } = owner.dispatch;
-    if (owner.settings.limitedByDispatch && slots) this.slots = new KeyedSlots(slots, owner.clock, offer);
+    if (limitedByDispatch && slots) this.slots = new KeyedSlots(slots, owner.clock, offer);
   }
 
   /**
@@ -62,17 +63,16 @@ export class Limited {
   }
 
   begin(token: string, call: ReadyCall): void {
-    const { limits, settings } = this.owner;
+    const { limits } = this.owner;
     if (!limits.policyOf(call.taskQueue)) return;
     if (call.limitKey !== undefined) this.slots?.begin(token, call);
-    if (settings.limitedByDispatch) return;
     this.tokens.add(token);
     limits.begin(token, call);
   }
 
   /** An attempt runs that began under an earlier owner. */
   holdAgain(cell: Cell, task: Task, plan: FlowPlan): void {
-    const { limits, settings } = this.owner;
+    const { limits } = this.owner;
     const execution = cell.flow.run!.executions.get(task.execution)!;
     const taskQueue = methodPlan(plan, execution, task.method).taskQueue ?? plan.taskQueue;
     const policy = limits.policyOf(taskQueue);
@@ -82,7 +82,6 @@ export class Limited {
       const holder = issueId({ ...task, issue: execution.call!.issue });
       this.slots?.holdAgain(task.token, holder, { taskQueue, key: by.limitKey });
     }
-    if (settings.limitedByDispatch) return;
     this.tokens.add(task.token);
     limits.hold(task.token, { taskQueue, ...by });
   }

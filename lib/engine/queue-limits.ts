@@ -38,6 +38,11 @@ export class QueueLimits {
     return () => this.listeners.delete(listener);
   }
 
+  /** Task queues with a policy. */
+  get taskQueues(): string[] {
+    return [...this.queues.keys()];
+  }
+
   /** The policy of a task queue, if it has one. */
   policyOf(taskQueue: string): QueuePolicy | undefined {
     return this.queues.get(taskQueue)?.policy;

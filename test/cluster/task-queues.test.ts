@@ -77,7 +77,7 @@ describe('Task queues with a policy, by BullMQ', function () {
     );
   });
 
-  it('[T2][C54] a cancelled Flow frees its slot, and policies survive FLUSHALL', async () => {
+  it('[T2][T3][C54] a cancelled Flow frees its slot, and policies survive FLUSHALL', async () => {
     const { run, client, engine, namespace } = await open({ concurrency: 1 });
     await client.start(
       JobsFlow,
@@ -85,8 +85,12 @@ describe('Task queues with a policy, by BullMQ', function () {
       many(3, (n) => ({ n, ms: 5_000 })),
     );
     await eventually(() => assert.equal(jobs.get('bull-stuck')?.running, 1));
-    assert.equal(engine.queues.find(({ taskQueue }) => taskQueue === 'limited')?.waiting, 2);
+    const limited = () => engine.queues.find(({ taskQueue }) => taskQueue === 'limited');
+    assert.deepEqual([limited()?.waiting, limited()?.running], [2, 1]);
     await client.stop('bull-stuck', 'cancel', 'no more');
+    await eventually(() =>
+      assert.deepEqual([limited()?.waiting, limited()?.running, limited()?.oldestAt], [0, 0, null]),
+    );
     await run(
       'bull-next',
       many(2, (n) => ({ n, ms: 1 })),
