@@ -59,17 +59,17 @@ export class Claims {
   }
 
   /** The result was taken; what the shard gave for the slots it named has come with it. */
-  taken(token: string): void {
-    this.ended(token);
+  taken(token: string, accepted: boolean): void {
+    // The owner may have forgotten with a write that failed that it gave the call away, and think that it is offered still.
+    if (accepted) this.ended(token);
+    else this.end(token, (reader, hint) => reader.giveBack(hint));
     this.reserved.delete(token);
     this.lookLater();
   }
 
   /** The attempt counts no more, though its handler may run on: others may have its place on a limited task queue (T2). */
   ended(token: string): void {
-    const hint = this.running.get(token);
-    this.running.delete(token);
-    if (hint) this.reader?.ended(hint);
+    this.end(token, (reader, hint) => reader.ended(hint));
   }
 
   /** A claim was answered, by a hand-out or by a refusal: its hint is nobody's any more, or goes to others. */
@@ -110,6 +110,12 @@ export class Claims {
     reader.close();
     this.cancelRepeat?.();
     this.cancelKept?.();
+  }
+
+  private end(token: string, how: (reader: HintReader<Hint>, hint: Hint) => void): void {
+    const hint = this.running.get(token);
+    this.running.delete(token);
+    if (hint && this.reader) how(this.reader, hint);
   }
 
   private free(): number {

@@ -184,8 +184,8 @@ export class Worker {
         }
         this.held.end(message.token);
         this.attempts.delete(message.token);
-        this.claims?.steps.taken(message.token);
-        this.claims?.calls.taken(message.token);
+        this.claims?.steps.taken(message.token, message.accepted);
+        this.claims?.calls.taken(message.token, message.accepted);
       }
     }
   }

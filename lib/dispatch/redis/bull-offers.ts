@@ -4,12 +4,16 @@ import type { Outbox } from './outbox';
 import type { RedisConnections } from './redis-connections';
 import type { RedisKeys } from './redis-keys';
 
+/** Hints are looked after this often. */
 const sweepMs = 5_000;
+/** And once soon after they were offered: BullMQ takes none whose job is there still, although that is about to end. */
+const firstLookMs = 500;
+const perSweep = 1_000;
 
 interface Standing {
   readonly hint: AnyHint & { readonly priority?: number };
   readonly taskQueue: string;
-  offeredAt: number;
+  lookAt: number;
 }
 
 /**
@@ -35,7 +39,7 @@ export class BullOffers {
   async open(): Promise<void> {
     if (this.policies.size === 0) return;
     await this.announce();
-    this.timer = setInterval(() => this.sweep(), sweepMs);
+    this.timer = setInterval(() => this.sweep(), firstLookMs);
     this.timer.unref();
   }
 
@@ -45,7 +49,7 @@ export class BullOffers {
 
   offer(hint: AnyHint, taskQueue: string): void {
     if (this.standing.has(hint.id)) return;
-    const standing: Standing = { hint, taskQueue, offeredAt: 0 };
+    const standing: Standing = { hint, taskQueue, lookAt: 0 };
     this.standing.set(hint.id, standing);
     this.put(standing);
   }
@@ -85,7 +89,7 @@ export class BullOffers {
   }
 
   private put(standing: Standing): void {
-    standing.offeredAt = performance.now();
+    standing.lookAt = performance.now() + firstLookMs;
     this.gathered.push(standing);
     if (this.planned) return;
     this.planned = true;
@@ -119,7 +123,7 @@ export class BullOffers {
       );
     } catch (error) {
       this.logger.debug('hints could not be offered and will be again', { taskQueue, error });
-      for (const standing of standings) standing.offeredAt = 0;
+      for (const standing of standings) standing.lookAt = 0;
     }
   }
 
@@ -142,11 +146,12 @@ export class BullOffers {
 
   /** Offers again what Redis no longer holds. */
   private async sweep(): Promise<void> {
-    const before = performance.now() - sweepMs;
-    const old = [...this.standing.values()].filter(({ offeredAt }) => offeredAt <= before).slice(0, 1_000);
+    const now = performance.now();
+    const due = [...this.standing.values()].filter(({ lookAt }) => lookAt <= now).slice(0, perSweep);
     try {
       await Promise.all(
-        old.map(async (standing) => {
+        due.map(async (standing) => {
+          standing.lookAt = now + sweepMs;
           const { hint, taskQueue } = standing;
           const key = `${this.keys.bullPrefix}:${encodeURIComponent(taskQueue)}:${jobIdOf(hint.id)}`;
           if ((await this.outbox.command<number>('EXISTS', key)) === 1) return;
