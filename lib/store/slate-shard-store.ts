@@ -1,9 +1,10 @@
 import type { Db } from '@slatedb/uniffi';
 import { HoldfastError } from '../errors';
 import type { Entry, KeyRange, ShardStore, StoreStats, WriteBatch } from '../ports';
+import { withinTime } from '../values';
 import { EPOCH_KEY, openRange, type ShardSession } from './shard-session';
 import type { SlateLibrary } from './slate-library';
-import { withinTime } from './within-time';
+import { SlateReplay } from './slate-replay';
 
 /** A put copies into native memory at some 30 µs; after this many, other work gets a turn. */
 const PUTS_PER_TURN = 200;
@@ -20,13 +21,17 @@ const SCAN = { ...DURABLE, read_ahead_bytes: 256 * 1024, max_fetch_tasks: 2, ord
 /** One shard in one SlateDB database. */
 export class SlateShardStore implements ShardStore {
   private takenEpoch = 0;
+  private readonly replay: SlateReplay;
 
   constructor(
     private readonly library: SlateLibrary,
     private readonly database: Db,
     private readonly session: ShardSession,
     private readonly onClose: (closed: ShardStore) => void,
-  ) {}
+    openedInMs: number,
+  ) {
+    this.replay = new SlateReplay(() => database.flush_with_options({ flush_type: 'MemTable' }), openedInMs);
+  }
 
   get epoch(): number {
     return this.takenEpoch;
@@ -92,6 +97,7 @@ export class SlateShardStore implements ShardStore {
 
   private async shutDown(): Promise<void> {
     await this.session.idle();
+    await this.replay.end();
     try {
       await this.database.shutdown();
     } catch {
@@ -115,7 +121,9 @@ export class SlateShardStore implements ShardStore {
     } finally {
       native.dispose();
     }
+    const began = performance.now();
     await this.database.flush_with_options({ flush_type: 'Wal' });
+    this.replay.wrote(performance.now() - began);
   }
 
   private getDurable(key: string): Promise<Uint8Array | undefined> {

@@ -1,10 +1,10 @@
 import type { Db } from '@slatedb/uniffi';
 import { HoldfastError } from '../errors';
 import type { ShardStore, StateStore } from '../ports';
+import { withinTime } from '../values';
 import { ShardSession } from './shard-session';
 import { loadSlate, openDatabase, type SlateLibrary } from './slate-library';
 import { SlateShardStore, slateFailure } from './slate-shard-store';
-import { withinTime } from './within-time';
 
 export interface SlateStoreOptions {
   /** What SlateDB resolves: `file:///data/orders`, `s3://bucket/prefix`, `gs://…`, `az://…`. */
@@ -63,6 +63,7 @@ export class SlateStateStore implements StateStore {
   async open(shard: number): Promise<ShardStore> {
     if (this.closing !== undefined) throw new HoldfastError('CLOSED', `${this.location} was closed.`);
     const session = new ShardSession(`${this.location}, shard ${shard}`);
+    const began = performance.now();
     const opening = openDatabase(this.library, this.objects, `shard-${shard}`, {
       isLocal: this.isLocal,
       ...this.options,
@@ -70,7 +71,8 @@ export class SlateStateStore implements StateStore {
     const database = await this.withinTime(opening).catch((cause: unknown) => {
       throw slateFailure(cause, session, 'It cannot be opened');
     });
-    const opened = new SlateShardStore(this.library, database, session, (closed) => this.openShards.delete(closed));
+    const onClose = (closed: ShardStore) => this.openShards.delete(closed);
+    const opened = new SlateShardStore(this.library, database, session, onClose, performance.now() - began);
     try {
       await opened.takeEpoch();
     } catch (failure) {

@@ -7,3 +7,4 @@ export { PAYLOAD_LIMIT_BYTES } from './limits';
 export { shardOf } from './shard';
 export { MAX_DEPTH } from './storable';
 export { checkTrace } from './trace';
+export { withinTime } from './within-time';

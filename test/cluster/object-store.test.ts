@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { openStore } from '../../lib/store/open-store';
 import { TestCluster } from '../support/cluster';
 import { Load } from '../support/cluster-load';
 import { eventually } from '../support/eventually';
@@ -44,9 +45,26 @@ describe('An S3-compatible object store', function () {
     await load.check(cluster);
   });
 
+  it('[P5] a new owner reads a bounded part of the log again, however much was written before', async () => {
+    Object.assign(process.env, s3Environment(proxy.url));
+    const url = `s3://holdfast/log-${++stores}`;
+    const [before, after] = [await openStore(url, { shared: true }), await openStore(url, { shared: true })];
+    const shard = await before.open(0);
+    for (let n = 0; n < 1_500; n++) await shard.write(new Map([[`n/${n}`, Buffer.from('small')]]));
+    // Nobody has closed it.
+    proxy.reads.length = 0;
+    const taken = await after.open(0);
+    const files = new Set(proxy.reads.filter((path) => path.includes('/wal/') && path.endsWith('.sst')));
+    assert.ok(files.size > 0 && files.size < 800, `${files.size} files of the log were read`);
+    assert.deepEqual(await taken.get('n/1499'), new Uint8Array(Buffer.from('small')));
+    await taken.close();
+    await Promise.all([shard.close(), before.close(), after.close()]);
+  });
+
   const faults: [string, S3Fault[]][] = [
     ['done and its answer lost', ['lose']],
     ['409 without writing, twice in a row', [409, 409]],
+    ['refused by 412, as if another owner had written', [412]],
     ['503 SlowDown and 500', [503, 500, 503]],
     ['slow', ['slow']],
   ];

@@ -8,6 +8,8 @@ export class S3Proxy {
   /** Asked for each PUT of an object. */
   fault: (path: string) => S3Fault | undefined = () => undefined;
   readonly done = new Map<S3Fault, number>();
+  /** Paths of the objects that were read, in order. */
+  readonly reads: string[] = [];
 
   private constructor(
     private readonly server: Server,
@@ -36,6 +38,7 @@ export class S3Proxy {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const { method, url, headers } = incoming;
+    if (method === 'GET') this.reads.push(url!);
     const fault = method === 'PUT' ? this.fault(url!) : undefined;
     if (fault !== undefined) this.done.set(fault, (this.done.get(fault) ?? 0) + 1);
     if (typeof fault === 'number') {

@@ -37,7 +37,7 @@ osd data = $D/osd
 osd objectstore = memstore
 [client.rgw]
 rgw data = $D/rgw
-rgw frontends = beast endpoint=127.0.0.1:$2
+rgw frontends = beast endpoint=127.0.0.1:$2 tcp_nodelay=1
 C
 export CEPH_CONF=$D/ceph.conf
 {

@@ -5,10 +5,9 @@ import type { Outbox } from './outbox';
 import type { RedisConnections } from './redis-connections';
 import { hintGroup, queueName, queueParts, type RedisKeys } from './redis-keys';
 import { entriesIn, type RawStreams, type StreamEntry } from './stream-entry';
-import { sleep, withinTime } from './stream-listener';
+import { answered, sleep } from './stream-listener';
 
 const blockMs = 1_000;
-const deafMs = 5_000;
 /** Task queues that appear are found within this time. */
 const discoverMs = 1_000;
 /** What another worker read and did not claim is taken over after this time. */
@@ -125,7 +124,7 @@ export class RedisHintReader implements HintReader<AnyHint> {
       ...['GROUP', hintGroup, this.parts.process, 'COUNT', count, 'BLOCK', blockMs, 'STREAMS', ...this.streams],
       ...this.streams.map(() => '>'),
     ) as Promise<RawStreams>;
-    const raw = await withinTime(read, deafMs, () => this.parts.connections.renew(connection));
+    const raw = await answered(read, connection, this.parts.connections);
     for (const [key, entries] of raw ?? []) this.deliver(key.toString(), entriesIn(entries));
   }
 

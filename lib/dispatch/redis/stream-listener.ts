@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../ports';
+import { withinTime } from '../../values';
 import type { RedisConnections } from './redis-connections';
 import { entriesIn, type RawStreams, type StreamEntry } from './stream-entry';
 
@@ -89,7 +90,7 @@ export class StreamListener {
       'XREAD',
       ...['COUNT', entriesPerRead, 'BLOCK', blockMs, 'STREAMS', ...keys, ...positions],
     ) as Promise<RawStreams>;
-    return withinTime(read, deafMs, () => this.connections.renew(connection));
+    return answered(read, connection, this.connections);
   }
 
   private deliver(raw: RawStreams, resets: number): void {
@@ -106,23 +107,11 @@ export class StreamListener {
   }
 }
 
-/** Fails, after calling `give`, when the promise takes longer than it may. */
-export function withinTime<T>(promise: Promise<T>, ms: number, give: () => void): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      give();
-      reject(new Error(`no reply for ${ms} ms`));
-    }, ms);
-    promise.then(
-      (value) => {
-        clearTimeout(timer);
-        resolve(value);
-      },
-      (error) => {
-        clearTimeout(timer);
-        reject(error);
-      },
-    );
+/** A blocking read that gets no reply in time stands on a dead connection, which is made anew. */
+export function answered<T>(read: Promise<T>, connection: Redis, connections: RedisConnections): Promise<T> {
+  return withinTime(read, deafMs, () => {
+    connections.renew(connection);
+    return new Error(`no reply for ${deafMs} ms`);
   });
 }
 
