@@ -22,21 +22,11 @@ const makers: Record<string, (declared: Declared) => OpenedSystems> = {
   bullmq: (declared) => new ClusterStack('bullmq', declared),
 };
 
-/** Suites that run on S3 too where it is installed; `STACKS=s3` runs all of them. */
-const onS3: readonly string[] = [];
-
-const byDefault = ['memory', 'file', 'lmdb'];
-const chosen = process.env.STACKS?.split(',');
-
-function stacksFor(title: string): string[] {
-  return Object.keys(makers).filter((name) => {
-    if (name === 's3' && !S3Server.isInstalled) return false;
-    return chosen ? chosen.includes(name) : byDefault.includes(name) || (name === 's3' && onS3.includes(title));
-  });
-}
+const chosen = process.env.STACKS?.split(',') ?? ['memory', 'file', 'lmdb'];
+const stacks = Object.keys(makers).filter((name) => chosen.includes(name) && (name !== 's3' || S3Server.isInstalled));
 
 /**
- * Declares the same tests for every stack, or for those of `STACKS`, e.g. `STACKS=memory,redis`. `flows` are all that the
+ * Declares the same tests for the stacks of `STACKS`, e.g. `STACKS=memory,redis` [those that need no server]. `flows` are all that the
  * tests use: where workers are processes of their own, these load the file to have them.
  */
 export function describeOnEveryStack(title: string, flows: readonly FlowClass[], tests: (stack: Stack) => void): void;
@@ -46,7 +36,7 @@ export function describeOnEveryStack(title: string, ...rest: readonly unknown[])
   const tests = rest.at(-1) as (stack: Stack) => void;
   const flows = (rest.length === 2 ? rest[0] : []) as readonly FlowClass[];
   const file = declareFlows(title, flows, __filename);
-  for (const name of stacksFor(title)) {
+  for (const name of stacks) {
     const stack = makers[name]!({ file, title, flows });
     if (stack.isCluster && rest.length === 1) continue;
     describe(`${title} (${stack.name})`, function () {
@@ -64,7 +54,7 @@ export function describeOnEveryStack(title: string, ...rest: readonly unknown[])
 /** Declares the same tests for every store that one process uses alone. */
 export function describeOnEveryStore(title: string, tests: (stack: Stack) => void): void {
   for (const name of ['memory', 'file', 'lmdb'] as const) {
-    if (chosen && !chosen.includes(name)) continue;
+    if (!chosen.includes(name)) continue;
     const stack = new EmbeddedStack(storeKinds[name]);
     describe(`${title} (${stack.name})`, () => {
       afterEach(() => stack.closeOpened());
