@@ -78,7 +78,7 @@ describe('Processes die, stop and stand still', function () {
   });
 
   it('[C08][X5] what a stopped worker had read and not run goes to others', async () => {
-    const [, paused] = await Promise.all([cluster.engine(), cluster.worker({ slots: 20 })]);
+    const [, paused] = await Promise.all([cluster.engine(), cluster.worker({ slots: 50 })]);
     const client = await cluster.openClient();
     const start = (from: number, to: number) =>
       Promise.all(
@@ -88,12 +88,12 @@ describe('Processes die, stop and stand still', function () {
       );
     await start(0, 50);
     paused.signal('SIGSTOP');
-    await start(50, 150);
-    await cluster.worker({ slots: 20 });
-    await eventually(async () => assert.ok((await cluster.effects('count')).length >= 100), 30_000);
+    await start(50, 1_050);
+    await cluster.worker({ slots: 50 });
+    await eventually(async () => assert.ok((await cluster.effects('count')).length >= 1_000), 60_000);
     paused.signal('SIGCONT');
     assert.equal(await paused.stop(), 0);
-    for (let i = 0; i < 150; i++) assert.equal(await client.result(CountFlow, `kept-${i}`), 0);
+    for (let i = 0; i < 1_050; i++) assert.equal(await client.result(CountFlow, `kept-${i}`), 0);
     for (const key of await cluster.server.redis.keys('*steps:*')) {
       await eventually(async () => assert.equal(await cluster.server.redis.xlen(key), 0), 20_000);
     }
@@ -143,6 +143,7 @@ describe('Processes die, stop and stand still', function () {
   it('[C60][P6] first start of everything at once, with one killed half-way; then kills at random under load', async () => {
     const starting: Promise<TestNode>[] = [];
     for (let i = 0; i < 3; i++) starting.push(cluster.engine(), cluster.worker());
+    for (let i = 0; i < 2; i++) starting.push(cluster.worker());
     const nodes = await Promise.all(starting);
     const client = await cluster.openClient();
     const load = await Load.start(client, 'killed', 8);
