@@ -24,6 +24,20 @@ export function loadSlate(url: string): Promise<SlateLibrary> {
   });
 }
 
+/** A request without an answer is made again after this time, unless the environment says otherwise; SlateDB waits 30 s. */
+const REQUEST_TIMEOUT = { AWS_TIMEOUT: '10s', GOOGLE_TIMEOUT: '10s', AZURE_TIMEOUT: '10s' };
+
+/** What SlateDB makes of a URL and the environment; throws where it makes nothing of it. */
+export function resolveObjects(library: SlateLibrary, url: string): slatedb.ObjectStore {
+  const missing = Object.entries(REQUEST_TIMEOUT).filter(([name]) => process.env[name] === undefined);
+  try {
+    for (const [name, value] of missing) process.env[name] = value;
+    return library.ObjectStore.resolve(url);
+  } finally {
+    for (const [name] of missing) delete process.env[name];
+  }
+}
+
 /** How each shard's database is set up; durations in SlateDB's notation. */
 const SETTINGS: Record<string, unknown> = {
   // Every write flushes the log itself, so a timer would only add empty rounds.

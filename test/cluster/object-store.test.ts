@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ShardStore } from '../../lib/ports';
 import { openStore } from '../../lib/store/open-store';
 import { TestCluster } from '../support/cluster';
 import { Load } from '../support/cluster-load';
@@ -59,6 +60,22 @@ describe('An S3-compatible object store', function () {
     assert.deepEqual(await taken.get('n/1499'), new Uint8Array(Buffer.from('small')));
     await taken.close();
     await Promise.all([shard.close(), before.close(), after.close()]);
+  });
+
+  it('[P6] a shard does not wait for long for an answer that does not come', async () => {
+    Object.assign(process.env, s3Environment(proxy.url));
+    const store = await openStore(`s3://holdfast/silent-${++stores}`, { shared: true });
+    await (await store.open(0)).close();
+    proxy.unanswered = 1;
+    let opened: ShardStore | undefined;
+    store.open(0).then((shard) => {
+      opened = shard;
+    });
+    // SlateDB by itself repeats a request after 30 s.
+    await eventually(() => opened !== undefined, 25_000);
+    assert.equal(proxy.unanswered, 0);
+    await opened!.close();
+    await store.close();
   });
 
   const faults: [string, S3Fault[]][] = [

@@ -11,6 +11,8 @@ export class S3Proxy {
   /** Asked for each PUT of an object of so many bytes. */
   fault: (path: string, bytes: number) => S3Fault | undefined = () => undefined;
   readonly done = new Map<S3Fault, number>();
+  /** So many of the next reads get no answer at all. */
+  unanswered = 0;
   /** Paths of the objects that were read, in order. */
   readonly reads: string[] = [];
 
@@ -41,7 +43,13 @@ export class S3Proxy {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const { method, url, headers } = incoming;
-    if (method === 'GET') this.reads.push(url!);
+    if (method === 'GET') {
+      this.reads.push(url!);
+      if (this.unanswered > 0) {
+        this.unanswered--;
+        return;
+      }
+    }
     const fault = method === 'PUT' ? this.fault(url!, Buffer.concat(chunks).length) : undefined;
     if (fault !== undefined) this.done.set(fault, (this.done.get(fault) ?? 0) + 1);
     if (fault === 409 || fault === 500 || fault === 503) return refuse(outgoing, fault);
