@@ -51,6 +51,7 @@ const SETTINGS: Record<string, unknown> = {
 };
 
 export interface DatabaseOptions {
+  readonly url: string;
   readonly isLocal: boolean;
   /** A writer that was paused for less than this still meets the log files that fence it [600s]. */
   readonly logKept?: string;
@@ -59,11 +60,13 @@ export interface DatabaseOptions {
 /** Opens the database at `path`, which fences its earlier writer. */
 export async function openDatabase(
   library: SlateLibrary,
-  objects: slatedb.ObjectStore,
   path: string,
-  { isLocal, logKept = '600s' }: DatabaseOptions,
+  { url, isLocal, logKept = '600s' }: DatabaseOptions,
 ): Promise<slatedb.Db> {
   const settings = library.Settings.default();
+  // Each has connections of its own. Calls that wait for one that another gives back can block the process for good: the
+  // library tells JavaScript of a call's progress under a lock, which the call that gives the connection back needs as well.
+  const objects = resolveObjects(library, url);
   const builder = new library.DbBuilder(path, objects);
   try {
     const log = { 'garbage_collector_options.wal_options': { interval: '60s', min_age: logKept } };
@@ -75,6 +78,7 @@ export async function openDatabase(
     return await builder.build();
   } finally {
     builder.dispose();
+    objects.dispose();
     settings.dispose();
   }
 }

@@ -19,8 +19,6 @@ export interface SlateStoreOptions {
   readonly onClose?: () => Promise<void>;
 }
 
-type ObjectStore = ReturnType<SlateLibrary['ObjectStore']['resolve']>;
-
 /**
  * State in an object store, or in a folder that is used as one: a SlateDB database per shard under `shard-<n>`. SlateDB
  * fences earlier writers by conditional puts. Durable means what the object store promises; a folder is not fsynced, so it
@@ -33,7 +31,6 @@ export class SlateStateStore implements StateStore {
 
   private constructor(
     private readonly library: SlateLibrary,
-    private readonly objects: ObjectStore,
     private readonly options: SlateStoreOptions,
   ) {
     this.location = options.location ?? withoutSecrets(options.url);
@@ -43,9 +40,8 @@ export class SlateStateStore implements StateStore {
   static async connect(options: SlateStoreOptions): Promise<SlateStateStore> {
     const location = options.location ?? withoutSecrets(options.url);
     const library = await loadSlate(location);
-    let objects: ObjectStore;
     try {
-      objects = resolveObjects(library, options.url);
+      resolveObjects(library, options.url).dispose();
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new HoldfastError('STORE_URL', `${location} cannot be used as an object store: ${why}`, {
@@ -53,7 +49,7 @@ export class SlateStateStore implements StateStore {
         cause,
       });
     }
-    return new SlateStateStore(library, objects, options);
+    return new SlateStateStore(library, options);
   }
 
   private get isLocal(): boolean {
@@ -64,7 +60,7 @@ export class SlateStateStore implements StateStore {
     if (this.closing !== undefined) throw new HoldfastError('CLOSED', `${this.location} was closed.`);
     const session = new ShardSession(`${this.location}, shard ${shard}`);
     const began = performance.now();
-    const opening = openDatabase(this.library, this.objects, `shard-${shard}`, {
+    const opening = openDatabase(this.library, `shard-${shard}`, {
       isLocal: this.isLocal,
       ...this.options,
     });
@@ -109,7 +105,6 @@ export class SlateStateStore implements StateStore {
     try {
       await Promise.all([...this.openShards].map((shard) => shard.close()));
     } finally {
-      this.objects.dispose();
       await this.options.onClose?.();
     }
   }
