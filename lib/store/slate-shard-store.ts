@@ -21,16 +21,20 @@ const SCAN = { ...DURABLE, read_ahead_bytes: 256 * 1024, max_fetch_tasks: 2, ord
 /** One shard in one SlateDB database. */
 export class SlateShardStore implements ShardStore {
   private takenEpoch = 0;
+  private lastRead: Promise<unknown> = Promise.resolve();
   private readonly replay: SlateReplay;
 
   constructor(
     private readonly library: SlateLibrary,
     private readonly database: Db,
     private readonly session: ShardSession,
-    private readonly onClose: (closed: ShardStore) => void,
-    openedInMs: number,
+    private readonly options: {
+      readonly isLocal: boolean;
+      readonly openedInMs: number;
+      onClose(closed: ShardStore): void;
+    },
   ) {
-    this.replay = new SlateReplay(() => database.flush_with_options({ flush_type: 'MemTable' }), openedInMs);
+    this.replay = new SlateReplay(() => database.flush_with_options({ flush_type: 'MemTable' }), options.openedInMs);
   }
 
   get epoch(): number {
@@ -92,7 +96,7 @@ export class SlateShardStore implements ShardStore {
     const isFirst = this.session.end();
     const ending = isFirst ? this.shutDown() : this.session.idle();
     await withinTime(ending, CLOSE_TIMEOUT_MS, () => new Error('It does not end.')).catch(() => {});
-    if (isFirst) this.onClose(this);
+    if (isFirst) this.options.onClose(this);
   }
 
   private async shutDown(): Promise<void> {
@@ -130,10 +134,17 @@ export class SlateShardStore implements ShardStore {
     return this.database.get_with_options(Buffer.from(key), DURABLE);
   }
 
+  /**
+   * From an object store, one read after the other: reads that wait for a connection which another gives back can block the
+   * process for good (see `openDatabase`). Most find their blocks in the cache.
+   */
   private read<T>(run: () => Promise<T>): Promise<T> {
+    const timed = () => withinTime(run(), READ_TIMEOUT_MS, () => new Error(`no answer within ${READ_TIMEOUT_MS} ms`));
     return this.session.read(async () => {
+      const reading = this.options.isLocal ? timed() : this.lastRead.then(timed);
+      this.lastRead = reading.catch(() => {});
       try {
-        return await withinTime(run(), READ_TIMEOUT_MS, () => new Error(`no answer within ${READ_TIMEOUT_MS} ms`));
+        return await reading;
       } catch (cause) {
         throw slateFailure(cause, this.session, 'The read failed');
       }

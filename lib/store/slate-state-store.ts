@@ -67,8 +67,11 @@ export class SlateStateStore implements StateStore {
     const database = await this.withinTime(opening).catch((cause: unknown) => {
       throw slateFailure(cause, session, 'It cannot be opened');
     });
-    const onClose = (closed: ShardStore) => this.openShards.delete(closed);
-    const opened = new SlateShardStore(this.library, database, session, onClose, performance.now() - began);
+    const opened = new SlateShardStore(this.library, database, session, {
+      isLocal: this.isLocal,
+      openedInMs: performance.now() - began,
+      onClose: (closed) => this.openShards.delete(closed),
+    });
     try {
       await opened.takeEpoch();
     } catch (failure) {
