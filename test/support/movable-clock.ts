@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { SessionClock } from '../../lib/engine/session-clock';
 import type { Cancel, Clock } from '../../lib/ports';
 
 const longestMs = 2 ** 31 - 1;
@@ -87,36 +88,8 @@ export class MovableClock implements Clock {
 }
 
 /** A clock whose timers end with the process they belong to. */
-export class ProcessClock implements Clock {
-  private stopped = false;
-  private readonly cancels = new Set<Cancel>();
-
-  constructor(private readonly clock: Clock) {}
-
-  now(): number {
-    return this.clock.now();
-  }
-
-  monotonic(): number {
-    return this.clock.monotonic();
-  }
-
-  after(delayMs: number, run: () => void): Cancel {
-    if (this.stopped) return () => {};
-    const cancel = this.clock.after(delayMs, () => {
-      this.cancels.delete(cancel);
-      run();
-    });
-    this.cancels.add(cancel);
-    return () => {
-      this.cancels.delete(cancel);
-      cancel();
-    };
-  }
-
+export class ProcessClock extends SessionClock {
   stop(): void {
-    this.stopped = true;
-    for (const cancel of this.cancels) cancel();
-    this.cancels.clear();
+    this.end();
   }
 }
