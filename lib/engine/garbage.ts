@@ -15,9 +15,8 @@ export interface GarbageRecord {
   readonly upTo: number | null;
 }
 
-/** How often the store is asked for garbage that is due, at least and at most. */
+/** How often the store is asked for garbage that is due. */
 const lookMs = 30_000;
-const soonestLookMs = 1_000;
 /** A run that still has to tell somebody something is looked at again after this time. */
 const owingMs = 60_000;
 /** Keys removed in one batch. */
@@ -57,12 +56,14 @@ export class Garbage {
     if (this.collecting) return this.expect(this.time.now() + lookMs);
     this.collecting = true;
     this.collect()
-      .then(async (more) => {
-        if (more === undefined) this.expect(await this.nextLook());
-        // Until then the same would be found again.
-        else this.pipeline.whenDurable(more, () => this.expect(this.time.now()));
-      })
-      .catch((error) => this.hooks.failed(error))
+      .then(
+        (more) => {
+          if (more === undefined) this.expect(this.time.now() + lookMs);
+          // Until then the same would be found again.
+          else this.pipeline.whenDurable(more, () => this.expect(this.time.now()));
+        },
+        (error) => this.hooks.failed(error),
+      )
       .finally(() => {
         this.collecting = false;
       });
@@ -90,15 +91,6 @@ export class Garbage {
     const batch = this.pipeline.gathering;
     this.pipeline.go();
     return room <= 0 ? batch : undefined;
-  }
-
-  /** When something is due that was not now, in bounds: what could not be removed is looked at again too. */
-  private async nextLook(): Promise<number> {
-    const now = this.time.now();
-    for await (const [key] of this.store.scan({ ...keys.garbageAfter(now), limit: 1 })) {
-      return Math.min(now + lookMs, Math.max(now + soonestLookMs, keys.dueOfGarbage(key)));
-    }
-    return now + lookMs;
   }
 
   private async keysOf({ runId, upTo }: GarbageRecord, limit: number): Promise<string[]> {
