@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../ports';
 
 /** The clock of one session: its timers end with it, whatever would still set one. */
 export class SessionClock implements Clock {
-  private readonly pending = new Set<Cancel>();
+  protected readonly pending = new Set<Cancel>();
   private isOver = false;
 
   constructor(private readonly clock: Clock) {}

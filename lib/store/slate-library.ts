@@ -3,6 +3,9 @@ import { HoldfastError } from '../errors';
 
 export type SlateLibrary = typeof slatedb;
 
+/** A request without an answer is made again after this time, unless the environment says otherwise; SlateDB waits 30 s. */
+const REQUEST_TIMEOUT = { AWS_TIMEOUT: '10s', GOOGLE_TIMEOUT: '10s', AZURE_TIMEOUT: '10s' };
+
 let loading: Promise<SlateLibrary> | undefined;
 
 /**
@@ -10,6 +13,8 @@ let loading: Promise<SlateLibrary> | undefined;
  * is not installed or has no build for this platform.
  */
 export function loadSlate(url: string): Promise<SlateLibrary> {
+  // Only here, before the library has threads: they read the environment, which must not be changed under them.
+  if (!loading) for (const [name, value] of Object.entries(REQUEST_TIMEOUT)) process.env[name] ??= value;
   loading ??= import('@slatedb/uniffi');
   return loading.catch((cause: unknown) => {
     loading = undefined;
@@ -22,20 +27,6 @@ export function loadSlate(url: string): Promise<SlateLibrary> {
       cause,
     });
   });
-}
-
-/** A request without an answer is made again after this time, unless the environment says otherwise; SlateDB waits 30 s. */
-const REQUEST_TIMEOUT = { AWS_TIMEOUT: '10s', GOOGLE_TIMEOUT: '10s', AZURE_TIMEOUT: '10s' };
-
-/** What SlateDB makes of a URL and the environment; throws where it makes nothing of it. */
-export function resolveObjects(library: SlateLibrary, url: string): slatedb.ObjectStore {
-  const missing = Object.entries(REQUEST_TIMEOUT).filter(([name]) => process.env[name] === undefined);
-  try {
-    for (const [name, value] of missing) process.env[name] = value;
-    return library.ObjectStore.resolve(url);
-  } finally {
-    for (const [name] of missing) delete process.env[name];
-  }
 }
 
 /** How each shard's database is set up; durations in SlateDB's notation. */
@@ -66,7 +57,7 @@ export async function openDatabase(
   const settings = library.Settings.default();
   // Each has connections of its own. Calls that wait for one that another gives back can block the process for good: the
   // library tells JavaScript of a call's progress under a lock, which the call that gives the connection back needs as well.
-  const objects = resolveObjects(library, url);
+  const objects = library.ObjectStore.resolve(url);
   const builder = new library.DbBuilder(path, objects);
   try {
     const log = { 'garbage_collector_options.wal_options': { interval: '60s', min_age: logKept } };

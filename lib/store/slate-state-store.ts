@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors';
 import type { ShardStore, StateStore } from '../ports';
 import { withinTime } from '../values';
 import { ShardSession } from './shard-session';
-import { loadSlate, openDatabase, resolveObjects, type SlateLibrary } from './slate-library';
+import { loadSlate, openDatabase, type SlateLibrary } from './slate-library';
 import { SlateShardStore, slateFailure } from './slate-shard-store';
 
 export interface SlateStoreOptions {
@@ -41,7 +41,7 @@ export class SlateStateStore implements StateStore {
     const location = options.location ?? withoutSecrets(options.url);
     const library = await loadSlate(location);
     try {
-      resolveObjects(library, options.url).dispose();
+      library.ObjectStore.resolve(options.url).dispose();
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new HoldfastError('STORE_URL', `${location} cannot be used as an object store: ${why}`, {
