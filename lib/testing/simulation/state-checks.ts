@@ -14,6 +14,8 @@ const compareEvery = 16;
 /** Looks into engines and store, and compares what it finds with what must hold. */
 export class StateChecks {
   private readonly lookedAt = new WeakMap<RunState, RunHead>();
+  /** Read by an owner that was replaced meanwhile: perhaps halves of what its successor wrote. */
+  private readonly torn = new WeakSet<RunState>();
   private changes = 0;
   compared = 0;
 
@@ -34,7 +36,8 @@ export class StateChecks {
       }
       for (const { flowId, run, isSaved } of view.runs) {
         const before = this.lookedAt.get(run);
-        if (before === run.head) continue;
+        if (before === undefined && !isOwner) this.torn.add(run);
+        if (before === run.head || this.torn.has(run)) continue;
         this.lookedAt.set(run, run.head);
         this.changes++;
         const broken = brokenInvariant(run, view.now) ?? withdrawn(before, run.head);
