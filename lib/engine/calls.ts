@@ -220,7 +220,8 @@ export class Calls {
     const { pipeline, outlet, cells } = this.parts;
     const hint = this.hintOf(key, call);
     pipeline.whenDurable(cells.get(call.flowId)?.changedIn ?? 0, () => {
-      if (this.offered.has(key)) outlet.offer(hint);
+      // It may have been taken meanwhile, or be ready anew.
+      if (this.offered.has(key) && this.hintOf(key, call).id === hint.id) outlet.offer(hint);
     });
     pipeline.hurry();
   }

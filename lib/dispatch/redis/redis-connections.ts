@@ -11,7 +11,7 @@ export type RedisAddress =
   | RedisOptions
   | { readonly cluster: readonly ClusterNode[]; readonly options?: ClusterOptions };
 
-/** How long a command may take before its outcome counts as unknown. */
+/** How long a command may take before its outcome counts as unknown; one that blocks does so for a second at most. */
 const commandTimeoutMs = 5_000;
 const openTimeoutMs = 10_000;
 
@@ -26,7 +26,7 @@ export class RedisConnections {
     private readonly address: RedisAddress,
     private readonly logger: Logger,
   ) {
-    this.commands = this.connection({ commandTimeout: commandTimeoutMs });
+    this.commands = this.connection({});
   }
 
   /** Throws `REDIS_UNAVAILABLE` when Redis cannot be reached within 10 s. */
@@ -45,9 +45,19 @@ export class RedisConnections {
 
   /** One more connection, as BullMQ wants it: commands wait until it is there. */
   async patient(): Promise<Redis> {
-    const connection = this.connection({ enableOfflineQueue: true, maxRetriesPerRequest: null });
+    const connection = this.connection({
+      enableOfflineQueue: true,
+      autoResendUnfulfilledCommands: true,
+      maxRetriesPerRequest: null,
+      commandTimeout: undefined,
+    });
     connection.connect().catch(() => {});
     return connection;
+  }
+
+  /** A command failed: where nobody answered, the connection is dead, and is made anew. */
+  failed(connection: Redis, error: unknown): void {
+    if (error instanceof Error && error.message === timedOut) this.renew(connection);
   }
 
   /** Gives a connection up that nobody answers on, and makes another. */
@@ -68,7 +78,10 @@ export class RedisConnections {
     const options: RedisOptions = {
       lazyConnect: true,
       enableOfflineQueue: false,
+      // What was sent when the connection was lost fails at once, and is never sent late: it would get no answer at all else.
       autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      commandTimeout: commandTimeoutMs,
       connectTimeout: 5_000,
       keepAlive: 10_000,
       retryStrategy: (times) => Math.min(20 * 2 ** Math.min(times, 6), 1_000),
@@ -124,11 +137,20 @@ export class RedisConnections {
   }
 }
 
+const timedOut = 'Command timed out';
+
+/** What ioredis says of a connection, in words that say something to its user. */
+const causes = [
+  [timedOut, 'it gave no answer in time.'],
+  ['Stream isn', 'it is not connected.'],
+  ['Reached the max retries', 'the connection was lost.'],
+] as const;
+
 /** What Redis or the way to it has said, as a typed error. */
 export function redisError(cause: unknown): HoldfastError {
   if (cause instanceof HoldfastError) return cause;
   const said = cause instanceof Error ? cause.message : String(cause);
-  const why = said.startsWith('Stream isn') ? 'it is not connected.' : said;
+  const why = causes.find(([start]) => said.startsWith(start))?.[1] ?? said;
   if (why.startsWith('OOM')) {
     return new HoldfastError('REDIS_FULL', 'Redis has no memory left and takes nothing in.', { cause });
   }

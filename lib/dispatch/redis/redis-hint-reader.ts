@@ -5,7 +5,7 @@ import type { Outbox } from './outbox';
 import type { RedisConnections } from './redis-connections';
 import { hintGroup, queueName, queueParts, type RedisKeys } from './redis-keys';
 import { entriesIn, type RawStreams, type StreamEntry } from './stream-entry';
-import { answered, sleep } from './stream-listener';
+import { sleep } from './stream-listener';
 
 const blockMs = 1_000;
 /** Task queues that appear are found within this time. */
@@ -101,6 +101,7 @@ export class RedisHintReader implements HintReader<AnyHint> {
       } catch (error) {
         if (this.closed) break;
         failures++;
+        connections.failed(connection, error);
         logger.debug('hints could not be read and are read again', { error });
         if (String(error).includes('NOGROUP')) this.streams = [];
         this.discoveredAt = Number.NEGATIVE_INFINITY;
@@ -119,12 +120,11 @@ export class RedisHintReader implements HintReader<AnyHint> {
   private async read(connection: Redis): Promise<void> {
     if (performance.now() - this.lookedAt > lookMs) await this.takeOver(connection);
     const count = Math.max(1, Math.floor(this.wanted / this.streams.length));
-    const read = connection.callBuffer(
+    const raw = (await connection.callBuffer(
       'XREADGROUP',
       ...['GROUP', hintGroup, this.parts.process, 'COUNT', count, 'BLOCK', blockMs, 'STREAMS', ...this.streams],
       ...this.streams.map(() => '>'),
-    ) as Promise<RawStreams>;
-    const raw = await answered(read, connection, this.parts.connections);
+    )) as RawStreams;
     for (const [key, entries] of raw ?? []) this.deliver(key.toString(), entriesIn(entries));
   }
 

@@ -6,9 +6,9 @@ import { hintGroup, queueName, type RedisKeys } from './redis-keys';
 import { compareIds } from './stream-entry';
 
 /** Hints are looked after this often, and none that is younger. */
-const sweepMs = 5_000;
-/** A hint that was read and not claimed for this long is offered again. */
-const unclaimedMs = 10_000;
+const sweepMs = 2_000;
+/** A hint that was read and not claimed for this long is offered again: its reader stands still or is dead. */
+const unclaimedMs = 3_000;
 const perSweep = 1_000;
 
 interface Standing {

@@ -1,12 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../ports';
-import { withinTime } from '../../values';
 import type { RedisConnections } from './redis-connections';
 import { entriesIn, type RawStreams, type StreamEntry } from './stream-entry';
 
 const blockMs = 1_000;
-/** A blocking read without any reply for this long stands on a dead connection. */
-const deafMs = 5_000;
 const entriesPerRead = 32;
 
 interface Listening {
@@ -76,6 +73,7 @@ export class StreamListener {
       } catch (error) {
         if (this.closed) return;
         this.failures++;
+        this.connections.failed(this.connection!, error);
         this.logger.debug('a read from Redis failed and is tried again', { error });
         await sleep(Math.min(20 * 2 ** this.failures, 500));
       }
@@ -85,12 +83,10 @@ export class StreamListener {
   private read(streams: readonly (readonly [string, Listening])[]): Promise<RawStreams> {
     const keys = streams.map(([key]) => key);
     const positions = streams.map(([, { position }]) => position);
-    const connection = this.connection!;
-    const read = connection.callBuffer(
+    return this.connection!.callBuffer(
       'XREAD',
       ...['COUNT', entriesPerRead, 'BLOCK', blockMs, 'STREAMS', ...keys, ...positions],
     ) as Promise<RawStreams>;
-    return answered(read, connection, this.connections);
   }
 
   private deliver(raw: RawStreams, resets: number): void {
@@ -105,14 +101,6 @@ export class StreamListener {
       }
     }
   }
-}
-
-/** A blocking read that gets no reply in time stands on a dead connection, which is made anew. */
-export function answered<T>(read: Promise<T>, connection: Redis, connections: RedisConnections): Promise<T> {
-  return withinTime(read, deafMs, () => {
-    connections.renew(connection);
-    return new Error(`no reply for ${deafMs} ms`);
-  });
 }
 
 export function sleep(ms: number): Promise<void> {
