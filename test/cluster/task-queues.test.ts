@@ -106,6 +106,21 @@ describe('Task queues with a policy, by BullMQ', function () {
     assert.equal(begun.length, 6);
     assert.equal(most, 1);
   });
+
+  it('[P6] go on after Redis was killed again and again, and came back empty', async () => {
+    const { client } = await open({ concurrency: 2 });
+    const all = many(30, (n) => ({ n, ms: 100 }));
+    await client.start(JobsFlow, 'bull-killed', all);
+    const result = client.result(JobsFlow, 'bull-killed', { deadline: '90s' });
+    for (const ended of [3, 9, 15]) {
+      await eventually(() => assert.ok((jobs.get('bull-killed')?.begun.length ?? 0) > ended), 60_000);
+      await server.kill();
+      await server.run();
+    }
+    await eventually(async () => void (await result), 90_000);
+    const done = new Set(jobs.get('bull-killed')!.begun.map(({ n }) => n));
+    assert.equal(done.size, all.length);
+  });
 });
 
 function many(count: number, make: (n: number) => Job): Job[] {
