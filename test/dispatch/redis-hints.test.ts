@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { CallHint, Hint } from '../../lib/dispatch';
 import { RedisDispatch } from '../../lib/dispatch/redis/redis-dispatch';
+import { hintGroup, RedisKeys } from '../../lib/dispatch/redis/redis-keys';
 import { eventually } from '../support/eventually';
 import { RedisProxy } from '../support/redis-proxy';
 import { RedisServer } from '../support/redis-server';
@@ -70,5 +71,26 @@ describe('Hints over Redis', function () {
     other.openHints(randomUUID(), wanted, (hint) => seen.push(hint)).want(10);
     await eventually(() => seen.length === 1, 30_000);
     assert.equal(seen[0]!.id, taken[0]!.id);
+  });
+
+  it('[C08] that were on their way to a worker which stops go to another one', async () => {
+    const worker = await open(server.url);
+    const name = randomUUID();
+    const taken: Hint[] = [];
+    const reader = worker.openHints(name, wanted, (hint) => taken.push(hint));
+    reader.want(1);
+    const offers = engine.openOffers();
+    offers.offer(hintNumbered(1));
+    await eventually(() => taken.length === 1);
+    offers.offer(hintNumbered(2));
+    const stream = new RedisKeys('hints').calls('Flow');
+    await eventually(async () => assert.equal(await server.redis.xlen(stream), 2));
+    // As if it had come when the reader did not look any more.
+    await server.redis.xreadgroup('GROUP', hintGroup, name, 'COUNT', 1, 'STREAMS', stream, '>');
+    reader.close();
+    const other = await open(server.url);
+    const seen = new Set<string>();
+    other.openHints(randomUUID(), wanted, ({ id }) => seen.add(id)).want(10);
+    await eventually(() => seen.size === 2, 30_000);
   });
 });

@@ -16,6 +16,16 @@ const lookMs = 5_000;
 /** Workers that are gone are struck off the list of a stream's readers after this time. */
 const goneMs = 10 * 60_000;
 
+/**
+ * KEYS: a stream. ARGV: the group and a reader. Strikes the reader off, unless it has entries: with them it would be forgotten
+ * that somebody got them.
+ */
+const strikeOff = `
+if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2]) == 0 then
+  redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
+end
+`;
+
 interface Origin {
   readonly key: string;
   readonly entryId: string;
@@ -70,8 +80,7 @@ export class RedisHintReader implements HintReader<AnyHint> {
     for (const hint of [...this.origins.keys()]) this.giveBack(hint);
     this.closed = true;
     this.wake();
-    const { outbox, process } = this.parts;
-    for (const key of this.streams) outbox.attempt('XGROUP', 'DELCONSUMER', key, hintGroup, process);
+    for (const key of this.streams) this.strikeOff(key, this.parts.process);
   }
 
   private forget(hint: AnyHint): Origin | undefined {
@@ -189,9 +198,13 @@ export class RedisHintReader implements HintReader<AnyHint> {
       const readers = await outbox.command<(string | number)[][]>('XINFO', 'CONSUMERS', key, hintGroup);
       for (const reader of readers.map(recordOf)) {
         if (reader.pending !== 0 || Number(reader.idle) < goneMs || reader.name === process) continue;
-        outbox.attempt('XGROUP', 'DELCONSUMER', key, hintGroup, String(reader.name));
+        this.strikeOff(key, String(reader.name));
       }
     }
+  }
+
+  private strikeOff(key: string, reader: string): void {
+    this.parts.outbox.attempt('EVAL', strikeOff, 1, key, hintGroup, reader);
   }
 }
 
