@@ -3,6 +3,7 @@ import { type EngineOptions, openClient, openEngine, openWorker } from '../../li
 import { MemoryStateStore } from '../../lib/store/memory-state-store';
 import { eventually } from '../support/eventually';
 import { type Job, JobsFlow, jobs } from '../support/queue-flows';
+import { RedisProxy } from '../support/redis-proxy';
 import { RedisServer } from '../support/redis-server';
 
 describe('Task queues with a policy, by BullMQ', function () {
@@ -22,10 +23,13 @@ describe('Task queues with a policy, by BullMQ', function () {
 
   after(() => server.stop());
 
-  async function open(limited: NonNullable<EngineOptions['taskQueues']>[string], workers = 2) {
+  async function open(
+    limited: NonNullable<EngineOptions['taskQueues']>[string],
+    { workers = 2, redis = server.url } = {},
+  ) {
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
     const namespace = `queues-${++round}`;
-    const common = { redis: server.url, namespace, shards: 2, logger, signals: false, flows: [JobsFlow] };
+    const common = { redis, namespace, shards: 2, logger, signals: false, flows: [JobsFlow] };
     const engine = await openEngine({ ...common, store: new MemoryStateStore(), taskQueues: { limited } });
     closing.push(() => engine.close());
     for (let i = 0; i < workers; i++) {
@@ -64,7 +68,7 @@ describe('Task queues with a policy, by BullMQ', function () {
   });
 
   it('[T1] priority, a path into the input', async () => {
-    const { run } = await open({ concurrency: 1, priority: 'urgency' }, 1);
+    const { run } = await open({ concurrency: 1, priority: 'urgency' }, { workers: 1 });
     const { begun } = await run(
       'bull-priority',
       many(9, (n) => ({ n, ms: 30, urgency: 3 - (n % 3) })),
@@ -105,6 +109,18 @@ describe('Task queues with a policy, by BullMQ', function () {
     );
     assert.equal(begun.length, 6);
     assert.equal(most, 1);
+  });
+
+  it('[C50] go on when every connection to Redis leads nowhere, and nobody is told', async () => {
+    const proxy = await RedisProxy.start(server.port);
+    closing.push(() => proxy.stop());
+    const { client } = await open({ concurrency: 2 }, { redis: proxy.url });
+    const all = many(12, (n) => ({ n, ms: 100 }));
+    await client.start(JobsFlow, 'bull-stranded', all);
+    await eventually(() => assert.ok((jobs.get('bull-stranded')?.begun.length ?? 0) > 3));
+    proxy.strand();
+    await client.result(JobsFlow, 'bull-stranded', { deadline: '90s' });
+    assert.equal(new Set(jobs.get('bull-stranded')!.begun.map(({ n }) => n)).size, all.length);
   });
 
   it('[P6] go on after Redis was killed again and again, and came back empty', async () => {

@@ -58,6 +58,14 @@ export class RedisProxy {
     }
   }
 
+  /** The connections there are lead nowhere any more, and nobody is told; new ones are sound. */
+  strand(): void {
+    for (const { client, upstream } of this.links) {
+      client.removeAllListeners('data').resume();
+      upstream.removeAllListeners('data').resume();
+    }
+  }
+
   /** Each connection's next commands are answered by this error, and do not reach Redis. */
   inject(error: string): void {
     for (const link of this.links) link.injected = error;

@@ -17,6 +17,8 @@ export interface PulseHooks {
   lost(): void;
   /** Nothing that is sent comes back. */
   deaf(): void;
+  /** From time to time: connections whose commands never fail are to be tried. */
+  prove(): void;
   /** Somebody asks this process to look whether shards are free. */
   look(): void;
 }
@@ -85,6 +87,7 @@ export class Pulse {
     this.poke();
     this.outbox.attempt('PEXPIRE', this.keys.poke(this.process), pokeMs);
     const look = this.beats++ % beatsPerLook === 0;
+    if (look) this.hooks.prove();
     const [incarnation, server, replication] = await Promise.all([
       this.outbox.command<string | null>('GET', this.keys.incarnation),
       look ? this.outbox.command<string>('INFO', 'server') : undefined,

@@ -1,6 +1,7 @@
 import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { HoldfastError } from '../../errors';
 import type { Logger } from '../../ports';
+import { withinTime } from '../../values';
 
 /**
  * Where Redis is: a URL (`redis://`, `rediss://` for TLS, with user and password), options of ioredis (Sentinel and TLS
@@ -14,12 +15,15 @@ export type RedisAddress =
 /** How long a command may take before its outcome counts as unknown; one that blocks does so for a second at most. */
 const commandTimeoutMs = 5_000;
 const openTimeoutMs = 10_000;
+const proofMs = 3_000;
 
 /** The connections of one process. Each reconnects by itself, and a lost one never ends the process. */
 export class RedisConnections {
   /** For everything that does not block. Refuses at once while it is not connected. */
   readonly commands: Redis;
   private readonly all: Redis[] = [];
+  /** Those whose commands wait for as long as it takes. */
+  private readonly patientOnes: Redis[] = [];
   private lastError: Error | undefined;
 
   constructor(
@@ -51,8 +55,17 @@ export class RedisConnections {
       maxRetriesPerRequest: null,
       commandTimeout: undefined,
     });
+    this.patientOnes.push(connection);
     connection.connect().catch(() => {});
     return connection;
+  }
+
+  /** Makes patient connections anew that nobody answers on: their commands never fail, so that nobody else would notice. */
+  prove(): void {
+    for (const connection of this.patientOnes) {
+      if (connection.status !== 'ready') continue;
+      withinTime(connection.ping(), proofMs, () => new Error('no answer')).catch(() => this.renew(connection));
+    }
   }
 
   /** A command failed: where nobody answered, the connection is dead, and is made anew. */

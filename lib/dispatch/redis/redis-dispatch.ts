@@ -80,6 +80,7 @@ export class RedisDispatch implements HoldfastDispatch {
         this.connections.renew(commands);
         this.listener.renew();
       },
+      prove: () => this.connections.prove(),
       look: () => {
         for (const look of this.looks) look();
       },
