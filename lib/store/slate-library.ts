@@ -41,6 +41,9 @@ const SETTINGS: Record<string, unknown> = {
   'compactor_options.scheduler_options': { min_compaction_sources: '8', max_compaction_sources: '16' },
 };
 
+/** How often an owner looks for files of the log that nobody needs; SlateDB looks first when this time has passed. */
+const LOG_LOOK = '20s';
+
 export interface DatabaseOptions {
   readonly url: string;
   readonly isLocal: boolean;
@@ -60,7 +63,7 @@ export async function openDatabase(
   const objects = library.ObjectStore.resolve(url);
   const builder = new library.DbBuilder(path, objects);
   try {
-    const log = { 'garbage_collector_options.wal_options': { interval: '60s', min_age: logKept } };
+    const log = { 'garbage_collector_options.wal_options': { interval: LOG_LOOK, min_age: logKept } };
     for (const [key, value] of Object.entries({ ...SETTINGS, ...log })) settings.set(key, JSON.stringify(value));
     builder.with_settings(settings);
     // The cache grows up to half a gigabyte per database and cannot be bounded from here. Files of a folder are cached by

@@ -114,8 +114,8 @@ export function trendsOf(readings: readonly Reading[], logKeptSeconds: number): 
   const more = medianOf(after.map(remembered)) - medianOf(before.map(remembered));
   const idsMebi = (more * rememberedBytes) / mebi;
   const oldest = Math.max(...after.map(({ logSeconds }) => logSeconds));
-  // An owner looks for what is old once a minute, and the shards change hands.
-  const oldestAllowed = logKeptSeconds + 300;
+  // An owner looks for what is old when it has had a shard for 20 s, and the shards change hands.
+  const oldestAllowed = logKeptSeconds + 200;
   return [
     trend('engine RSS, MiB', ({ engine }) => inMebi(engine?.rssBytes), [0.2, 32 + idsMebi]),
     trend('engine heap, MiB', ({ engine }) => inMebi(engine?.heapBytes), [0.05, 2 + idsMebi]),
