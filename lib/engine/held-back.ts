@@ -1,10 +1,15 @@
 import type { Cancel, Clock } from '../ports';
 import { issueId, type ReadyCall } from './ready-pool';
 
-const firstMs = 1_000;
-const longestMs = 30_000;
-/** Once a process has come that has the Step, it only has to be quicker than those that do not. */
-const longestWithTakerMs = 2_000;
+/** Delays before a call is offered again: they double. */
+interface Delays {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+const withoutTaker: Delays = { firstMs: 1_000, longestMs: 30_000 };
+/** One that has the Step only has to be quicker than those that do not. */
+const withTaker: Delays = { firstMs: 100, longestMs: 2_000 };
 
 interface Held {
   readonly call: ReadyCall;
@@ -14,20 +19,20 @@ interface Held {
   cancel: Cancel | undefined;
 }
 
-/** Calls that a worker claimed without having their Step: offered again after 1 s, doubling to 30 s (V3). */
+/** Calls that a worker claimed without having their Step: offered again later, and sooner where another has it (V3). */
 export class HeldBack {
   private readonly held = new Map<string, Held>();
 
   constructor(private readonly clock: Clock) {}
 
-  hold(call: ReadyCall, offerAgain: () => void): void {
+  /** `hasTaker`: a living worker is known to have the Step. */
+  hold(call: ReadyCall, hasTaker: boolean, offerAgain: () => void): void {
     const id = issueId(call);
-    const held: Held = this.held.get(id) ?? {
-      ...{ call, delayMs: firstMs / 2, hasTaker: false, cancel: undefined },
-      offerAgain,
-    };
+    const held: Held = this.held.get(id) ?? { call, delayMs: 0, hasTaker, offerAgain, cancel: undefined };
     if (held.cancel) return;
-    held.delayMs = Math.min(2 * held.delayMs, held.hasTaker ? longestWithTakerMs : longestMs);
+    held.hasTaker = hasTaker;
+    const { firstMs, longestMs } = hasTaker ? withTaker : withoutTaker;
+    held.delayMs = Math.min(Math.max(firstMs, 2 * held.delayMs), longestMs);
     this.arm(held);
     this.held.set(id, held);
   }
@@ -37,7 +42,7 @@ export class HeldBack {
     for (const held of this.held.values()) {
       if (held.hasTaker || !isTaken(held.call)) continue;
       held.hasTaker = true;
-      held.delayMs = firstMs;
+      held.delayMs = withTaker.firstMs;
       held.cancel?.();
       this.arm(held);
     }

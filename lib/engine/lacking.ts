@@ -25,6 +25,11 @@ export class Lacking {
     return [...lacked];
   }
 
+  /** Whether a living worker is known to have the Step. */
+  hasTaker(flow: string, step: string): boolean {
+    return this.workers.lack(flow, step, this.clock.monotonic()) === false;
+  }
+
   isLacked(flow: string, step: string): boolean {
     const now = this.clock.monotonic();
     // Where nobody is known, somebody may only not have said so yet.

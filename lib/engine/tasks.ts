@@ -229,7 +229,7 @@ export class Tasks {
     if (!this.pool.has(call) || this.heldBack.isHeld(call)) return;
     this.parts.outlet.withdraw(issueId(call));
     this.limited.leave(call);
-    this.heldBack.hold(call, () => this.offer(call));
+    this.heldBack.hold(call, this.lacking.hasTaker(call.flow, call.step), () => this.offer(call));
   }
 
   private offerWhenSaved(call: ReadyCall): void {

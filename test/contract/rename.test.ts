@@ -275,8 +275,10 @@ describeOnEveryStack('Code that locks more than the code before it', [FreeFlow, 
       { channel: Go, value: 1 },
       { channel: Go, value: 2 },
     ]);
-    const inTurn = { 'Hit-1': 'running', 'Hit-2': 'locked' };
-    await eventually(async () => assert.deepEqual(await stepStates(system.client, flowId), inTurn));
+    await eventually(async () => {
+      const states = Object.values(await stepStates(system.client, flowId));
+      assert.deepEqual(states.sort(), ['locked', 'running']);
+    });
     for (const execution of ['Hit-1', 'Hit-2']) gate.open(execution);
     await system.client.result(FreeFlow, flowId);
     assert.equal((await system.client.attributes(FreeFlow, flowId)).get(FreeHits), 2);
