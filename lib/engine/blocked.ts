@@ -16,6 +16,15 @@ export class Blocked {
     return this.errors.has(flowId);
   }
 
+  get isAny(): boolean {
+    return this.errors.size > 0;
+  }
+
+  /** How many could not be read or decided at least once. */
+  get doubts(): number {
+    return this.doubted.size;
+  }
+
   /** Their flowIds. */
   get flowIds(): Iterable<string> {
     return this.errors.keys();

@@ -51,8 +51,10 @@ export class Engine {
         this.sharing?.fenced(shard);
         parts.onFenced?.(error);
       };
+      const onHopeless = parts.sharing && (() => this.sharing!.hopeless(shard));
       const refusals = new Refusals();
-      return new ShardOwner({ ...parts, shard, settings, workers, callTakers, limits, refusals, lease, onFenced });
+      const own = { workers, callTakers, limits, refusals, lease, onFenced, onHopeless };
+      return new ShardOwner({ ...parts, ...own, shard, settings });
     });
     if (parts.sharing) this.sharing = new ShardSharing({ ...parts, ...parts.sharing }, this.owners);
   }

@@ -38,6 +38,10 @@ export class HandedOut {
     this.processOf.set(task.token, process);
   }
 
+  has(token: string): boolean {
+    return this.processOf.has(token);
+  }
+
   remove(token: string): void {
     const process = this.processOf.get(token);
     if (process === undefined) return;

@@ -35,7 +35,7 @@ export interface IntakeParts {
   readonly calls: Calls;
   readonly reads: Reads;
   readonly travels: Travels;
-  readonly blocked: Pick<Blocked, 'get' | 'has'>;
+  readonly blocked: Pick<Blocked, 'get' | 'has' | 'isAny'>;
   run(flowId: string, command: Command, onAnswer?: (answer: unknown) => void): void;
   readonly index: IndexFeed | undefined;
   answer(to: Request | Read | CallRequest | IndexRequest, value: unknown): void;
@@ -54,7 +54,10 @@ export class Intake {
         return this.takeIntroduction(message);
       case 'beat':
         for (const token of message.tokens) this.meet(token);
-        return this.parts.tasks.beat(message);
+        this.parts.tasks.beat(message);
+        // What a blocked flow has handed out is not known here.
+        if (!this.parts.blocked.isAny) this.parts.tasks.abortStrangers(message);
+        return;
       case 'presence':
         return this.takePresence(message);
       case 'leave':
@@ -143,6 +146,7 @@ export class Intake {
     if (!this.knows(command, command.worker)) return;
     this.meet(command.token);
     this.parts.calls.over(command.worker, command.token);
+    if (this.parts.blocked.has(flowId)) return this.discard(command);
     this.parts.run(flowId, command);
   }
 
@@ -174,11 +178,17 @@ export class Intake {
     this.meet(command.token);
     this.parts.owner.workers.release(command.worker, command.token);
     this.parts.tasks.over(command.token);
+    if (this.parts.blocked.has(flowId)) return this.discard(command);
     const call = this.parts.cells.get(flowId)?.flow.run?.executions.get(command.execution)?.call;
     // Only once: the repeat of a result that was taken names the same slots again.
     if (offer && call?.token === command.token) {
       this.parts.tasks.credit(command.worker, this.parts.plans.get(command.plan), offer);
     }
     this.parts.run(flowId, command);
+  }
+
+  /** A blocked flow takes no result: its worker need not keep it. */
+  private discard({ worker, token }: Result['command'] | CallResult['command']): void {
+    this.parts.outlet.post(worker, { kind: 'resultTaken', token, accepted: false });
   }
 }

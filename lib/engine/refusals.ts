@@ -8,13 +8,10 @@ const remembered = 2_000;
 export class Refusals {
   private readonly errors = new Map<string, Error>();
 
-  /** Keeps what is answered if it is a refusal, and gives it back. */
-  note(messageId: string, answer: unknown): unknown {
-    if (!(answer instanceof Error)) return answer;
-    this.errors.set(messageId, answer);
+  note(messageId: string, error: Error): void {
+    this.errors.set(messageId, error);
     const [oldest] = this.errors.keys();
     if (this.errors.size > remembered) this.errors.delete(oldest!);
-    return answer;
   }
 
   get(messageId: string): Error | undefined {

@@ -29,7 +29,12 @@ export interface ShardOwnerParts {
   readonly index?: FlowIndex | undefined;
   /** Another owner took the shard over: this one has stopped. */
   readonly onFenced: (error: HoldfastError) => void;
+  /** The shard could not be opened again for long, and others may have it: this owner has stopped. */
+  readonly onHopeless?: (() => void) | undefined;
 }
+
+/** Where others may have the shard it is given up when it could not be opened for this long. */
+const hopelessMs = 15_000;
 
 /** Keeps a session on a shard: opens it, drives its turns, and after a doubt opens another on what is stored. */
 export class ShardOwner {
@@ -40,6 +45,8 @@ export class ShardOwner {
   private turning: Promise<void> | undefined;
   private again = false;
   private cancelReopen: Cancel | undefined;
+  /** Grows whenever the shard is taken or let go: what began before has no business any more. */
+  private tenure = 0;
   private readonly watchers: Watchers;
   private readonly blocked: Blocked;
 
@@ -50,13 +57,19 @@ export class ShardOwner {
 
   async open(): Promise<void> {
     this.closed = false;
+    this.tenure++;
     this.blocked.clear();
-    try {
-      await this.begin();
-    } catch (error) {
-      this.closed = true;
-      this.leave();
-      throw error;
+    for (;;) {
+      const { doubts } = this.blocked;
+      try {
+        return await this.begin();
+      } catch (error) {
+        // A flow is to blame: it has another look, and is parked if that does not help (P10).
+        if (this.blocked.doubts > doubts && !this.closed) continue;
+        this.closed = true;
+        this.leave();
+        throw error;
+      }
     }
   }
 
@@ -100,8 +113,12 @@ export class ShardOwner {
   }
 
   private async begin(): Promise<void> {
-    const { parts } = this;
+    const { parts, tenure } = this;
     const store = await parts.store.open(parts.shard);
+    if (this.closed || this.tenure !== tenure) {
+      await store.close().catch(() => {});
+      throw this.letGo();
+    }
     this.store = store;
     this.inbox ??= parts.dispatch.openInbox(parts.shard, () => this.wakeUp());
     let session: ShardSession | undefined;
@@ -115,7 +132,7 @@ export class ShardOwner {
         },
       });
       if (early) throw early.error;
-      if (this.closed) throw new HoldfastError('CLOSED', `Shard ${parts.shard} was let go while it was opened.`);
+      if (this.closed || this.tenure !== tenure) throw this.letGo();
     } catch (error) {
       session?.end();
       await store.close().catch(() => {});
@@ -155,7 +172,10 @@ export class ShardOwner {
     const closing = this.store!.close().catch(() => {});
     if (error instanceof HoldfastError && error.kind === 'fenced') return this.lose(error);
     logger.warn('the shard is reopened', { shard, error });
-    closing.then(() => this.reopen(0));
+    const { tenure } = this;
+    closing.then(() => {
+      if (this.tenure === tenure) this.reopen(0, this.parts.clock.monotonic());
+    });
   }
 
   private lose(error: HoldfastError): void {
@@ -166,21 +186,33 @@ export class ShardOwner {
     onFenced(error);
   }
 
+  private letGo(): HoldfastError {
+    return new HoldfastError('CLOSED', `Shard ${this.parts.shard} was let go while it was opened.`);
+  }
+
   private leave(): void {
+    this.tenure++;
     this.cancelReopen?.();
     this.inbox?.close();
     this.inbox = undefined;
   }
 
-  private reopen(delayMs: number): void {
-    const { clock, logger, shard, lease } = this.parts;
+  private reopen(delayMs: number, since: number): void {
+    const { clock, logger, shard, lease, onHopeless } = this.parts;
     this.cancelReopen = clock.after(delayMs, () => {
       if (this.closed) return;
       // Opening would fence whoever holds the shard now.
       if (!lease.isValid()) return this.lose(new HoldfastError('FENCED', `The lease of shard ${shard} is over.`));
+      const { tenure } = this;
       this.begin().catch((error) => {
+        if (this.tenure !== tenure) return;
         logger.error('the shard could not be reopened', { shard, error });
-        this.reopen(Math.min(5_000, 2 * delayMs + 50));
+        if (!onHopeless || clock.monotonic() - since < hopelessMs) {
+          return this.reopen(Math.min(5_000, 2 * delayMs + 50), since);
+        }
+        this.closed = true;
+        this.leave();
+        onHopeless();
       });
     });
   }

@@ -3,6 +3,7 @@ import type { ShardInbox } from '../dispatch';
 import type { ShardStore } from '../ports';
 import { keys } from '../store/keys';
 import { decodeRecord, encodeRecord } from '../values';
+import { Answers } from './answers';
 import type { Blocked } from './blocked';
 import { Calls } from './calls';
 import type { Cell } from './cell';
@@ -93,8 +94,8 @@ export class ShardSession {
     const { cells, plans, pipeline, outlet } = this;
     const whenDurable = (tell: () => void) => pipeline.whenDurable(pipeline.gathering, tell);
     this.meter = parts.telemetry && new Meter(parts.telemetry, whenDurable);
-    const answer: IntakeParts['answer'] = (request, value) =>
-      outlet.answer(request, parts.refusals.note(request.id, value));
+    const answers = new Answers(pipeline, outlet, parts.refusals, () => hooks.wake());
+    const answer: IntakeParts['answer'] = (request, value) => answers.give(request, value);
     const blockedOf = (run: RunState) => this.tasks.lacking.of(run);
     this.reads = new Reads(store, plans, cells, pipeline, watchers, blockedOf, answer);
     this.tells = new Tells(cells, pipeline, this.outlet, parts);
@@ -144,8 +145,13 @@ export class ShardSession {
     const clock = new SessionClock(parts.clock);
     const time = new ShardClock(clock, stored ? (decodeRecord(stored) as number) : 0);
     const session = new ShardSession(store, clock, time, inbox, watchers, blocked, { ...parts, clock }, hooks);
-    await session.load();
-    return session;
+    try {
+      await session.load();
+      return session;
+    } catch (error) {
+      session.end();
+      throw error;
+    }
   }
 
   /** One round: takes what has arrived or is due and sends it on its way. True if there may be more. */

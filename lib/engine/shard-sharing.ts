@@ -19,6 +19,9 @@ interface Until {
 /** The longest time between two rounds, so that a free shard has an owner within a second. */
 const roundMs = 750;
 
+/** How long an engine that cannot open its shards takes none, where others live. */
+const stepBackMs = 30_000;
+
 /**
  * Keeps an engine at its fair share of the shards: takes free ones, hands over what is too much, and gives up at once what
  * it cannot prove to hold. A lease counts from before its renewal was sent, by the clock that ran further (P5).
@@ -36,6 +39,7 @@ export class ShardSharing {
   private again = false;
   private stopListening: () => void = () => {};
   private failing = false;
+  private backUntil = Number.NEGATIVE_INFINITY;
   private stopping = false;
   private stopped = false;
 
@@ -90,6 +94,12 @@ export class ShardSharing {
     this.roundSoon();
   }
 
+  /** The shard cannot be opened here: the store may be out of reach for this engine alone. */
+  hopeless(shard: number): void {
+    this.open.delete(shard);
+    this.during(shard, () => this.giveBack(shard));
+  }
+
   private roundSoon(): void {
     if (this.stopped) return;
     if (this.running) {
@@ -126,7 +136,9 @@ export class ShardSharing {
   private async tend(): Promise<void> {
     const { leases, engine, leaseMs, clock } = this.parts;
     const until = { monotonic: clock.monotonic() + leaseMs, wall: clock.now() + leaseMs };
-    const { held, excess } = await leases.tend(engine, this.owners.length, leaseMs, this.stopping);
+    const steppedBack = clock.monotonic() < this.backUntil;
+    const part = this.stopping ? 'leaves' : steppedBack ? 'stepped back' : 'shares';
+    const { held, excess } = await leases.tend(engine, this.owners.length, leaseMs, part);
     // Before it is renewed: what was over may have been somebody else's meanwhile, and is opened anew.
     this.giveUpWhatIsOver();
     for (const shard of this.until.keys()) {
@@ -172,9 +184,19 @@ export class ShardSharing {
       logger.info('a shard was taken up', { shard, engine });
     } catch (error) {
       logger.error('a shard could not be opened', { shard, error });
-      await leases.release(engine, [shard]).catch(() => {});
+      // A shard that was lost in a race says nothing about the store.
+      if (isOfStore(error)) await this.giveBack(shard);
+      else await leases.release(engine, [shard]).catch(() => {});
       throw error;
     }
+  }
+
+  /** Gives others the chance to open the shard. */
+  private async giveBack(shard: number): Promise<void> {
+    const { leases, engine, clock, logger } = this.parts;
+    this.backUntil = clock.monotonic() + stepBackMs;
+    logger.error('this engine takes no shards for a while where others live', { shard, engine, ms: stepBackMs });
+    await leases.release(engine, [shard]).catch(() => {});
   }
 
   private async handOver(shard: number): Promise<void> {
@@ -189,4 +211,8 @@ export class ShardSharing {
     await leases.release(engine, [shard]).catch((error) => logger.warn('a lease could not be given back', { error }));
     logger.info('a shard was handed over', { shard, engine });
   }
+}
+
+function isOfStore(error: unknown): boolean {
+  return !(error instanceof HoldfastError) || error.kind === 'transient';
 }

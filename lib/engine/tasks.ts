@@ -190,6 +190,18 @@ export class Tasks {
     }
   }
 
+  /** A worker runs what is over for this owner: the message that told it so got lost (X4). */
+  abortStrangers({ process, tokens }: Beat): void {
+    const { pipeline, outlet } = this.parts;
+    for (const token of tokens) {
+      if (this.handedOut.has(token)) continue;
+      // An owner that was replaced knows less, and finds out as it writes.
+      pipeline.whenDurable(pipeline.gathering, () =>
+        outlet.post(process, { kind: 'abort', token, reason: 'the attempt is over' }),
+      );
+    }
+  }
+
   /** Whether calls of the flow wait for a worker, so that it must stay in memory. */
   holds(flowId: string): boolean {
     return this.pool.hasFlow(flowId);

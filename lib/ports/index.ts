@@ -23,7 +23,7 @@ export type {
 } from './flow-index';
 export type { Class, HandlerResolver, Resolved } from './handler-resolver';
 export type { Ids } from './ids';
-export type { Lease, Leases, LeasesView } from './lease';
+export type { Lease, LeasePart, Leases, LeasesView } from './lease';
 export type { Logger } from './logger';
 export type { QueuePolicies, QueuePolicy } from './queue-policy';
 export type { SlotKey, Slots } from './slots';

@@ -44,8 +44,10 @@ class SleepStep {
     return until(this.wakes.take(1));
   }
 
-  execute() {
-    return gracefulComplete(this.wakes.received()[0]);
+  async execute() {
+    const [wake] = this.wakes.received();
+    if (wake === 'stay') await new Promise(() => {});
+    return gracefulComplete(wake);
   }
 }
 
@@ -103,20 +105,27 @@ describe('A damaged run', () => {
     const { path, remove } = await temporaryFolder();
     return { open: () => openStore(`${scheme}:${path}/state`), remove };
   };
-  it('[P10] is blocked with its error, and its shard goes on (memory)', async () => isBlocked(await memory()));
-  for (const scheme of ['file', 'lmdb']) {
-    it(`[P10] is blocked with its error, and its shard goes on (${scheme}:)`, async () =>
-      isBlocked(await folder(scheme)));
+  const stores = { memory, file: () => folder('file'), lmdb: () => folder('lmdb') };
+  for (const [name, make] of Object.entries(stores)) {
+    for (const state of ['waiting', 'running'] as const) {
+      it(`[P10] which is ${state} is blocked with its error, and its shard goes on (${name})`, async () =>
+        isBlocked(await make(), state));
+    }
   }
 
-  async function isBlocked({ open, remove }: { open(): Promise<StateStore>; remove(): Promise<void> }): Promise<void> {
-    const optionsOn = (store: StateStore) => ({ flows: [SleeperFlow], store, logger: silent });
+  async function isBlocked(
+    { open, remove }: { open(): Promise<StateStore>; remove(): Promise<void> },
+    state: 'waiting' | 'running',
+  ): Promise<void> {
+    const optionsOn = (store: StateStore) => ({ flows: [SleeperFlow], store, logger: silent, grace: 0 });
     const first = await Holdfast.open(optionsOn(await open()));
     await first.client.start(SleeperFlow, 'good');
     const { runId } = await first.client.start(SleeperFlow, 'bad');
     for (const id of ['good', 'bad']) {
       await eventually(async () => assert.equal((await first.client.describe(id)).steps[0]?.state, 'waiting'));
     }
+    if (state === 'running') await first.client.publish(SleeperFlow, 'bad', Wakes, 'stay');
+    await eventually(async () => assert.equal((await first.client.describe('bad')).steps[0]?.state, state));
     await first.close();
     const store = await open();
     const shard = await store.open(0);

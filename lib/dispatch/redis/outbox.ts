@@ -88,9 +88,10 @@ export class Outbox {
     const pipeline = this.redis.pipeline();
     const results: ((error: Error | null, result: unknown) => void)[] = [];
     for (const [shard, letters] of this.letters) this.putLetters(pipeline, results, shard, letters);
-    for (const [process, posts] of this.posts) this.putPosts(pipeline, results, process, posts);
     for (const put of this.commands) put(pipeline);
     results.push(...this.results);
+    // What is told comes after what it rests on: a refusal after the removal of its message.
+    for (const [process, posts] of this.posts) this.putPosts(pipeline, results, process, posts);
     this.letters = new Map();
     this.posts = new Map();
     this.commands = [];

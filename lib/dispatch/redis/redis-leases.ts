@@ -1,20 +1,21 @@
 import type { Redis } from 'ioredis';
-import type { Leases, LeasesView } from '../../ports';
+import type { LeasePart, Leases, LeasesView } from '../../ports';
 import { redisError } from './redis-connections';
 import type { RedisKeys } from './redis-keys';
 
 /**
- * KEYS: engines, clocks, then the owner key of each shard. ARGV: engine, lease in ms, its wall clock, 1 if it is
- * leaving. Renews what the engine holds, takes free shards up to its fair share, and counts what it has too many. Answers the
+ * KEYS: engines, clocks, then the owner key of each shard. ARGV: engine, lease in ms, its wall clock, its part.
+ * Renews what the engine holds, takes free shards up to its fair share, and counts what it has too many. Answers the
  * held shards, then -1 and the excess.
  */
 const tend = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lease = tonumber(ARGV[2])
-local leaving = ARGV[4] == '1'
-if leaving then redis.call('ZREM', KEYS[1], ARGV[1]) else redis.call('ZADD', KEYS[1], now + lease, ARGV[1]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+redis.call('ZREM', KEYS[1], ARGV[1])
+local leaving = ARGV[4] == 'leaves' or (ARGV[4] == 'stepped back' and redis.call('ZCARD', KEYS[1]) > 0)
+if not leaving then redis.call('ZADD', KEYS[1], now + lease, ARGV[1]) end
 local engines = redis.call('ZRANGE', KEYS[1], 0, -1)
 local counts, live = {}, 0
 for _, engine in ipairs(engines) do counts[engine] = 0; live = live + 1 end
@@ -78,9 +79,9 @@ export class RedisLeases implements Leases {
     private readonly onLook: (look: () => void) => () => void,
   ) {}
 
-  async tend(engine: string, shards: number, leaseMs: number, leaving: boolean): Promise<LeasesView> {
+  async tend(engine: string, shards: number, leaseMs: number, part: LeasePart): Promise<LeasesView> {
     const keys = [this.keys.engines, this.keys.clocks, ...this.owners(shards)];
-    const answer = (await this.run(tend, keys, [engine, leaseMs, Date.now(), leaving ? 1 : 0])) as number[];
+    const answer = (await this.run(tend, keys, [engine, leaseMs, Date.now(), part])) as number[];
     const end = answer.indexOf(-1);
     return { held: answer.slice(0, end), excess: answer[end + 1] ?? 0 };
   }

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../errors';
-import type { Leases, LeasesView } from '../../ports';
+import type { LeasePart, Leases, LeasesView } from '../../ports';
 import type { SimProcess } from './sim-process';
 import type { Switchboard } from './switchboard';
 
@@ -24,12 +24,12 @@ export class SimLeases implements Leases {
     private readonly process: SimProcess,
   ) {}
 
-  tend(engine: string, shards: number, leaseMs: number, leaving: boolean): Promise<LeasesView> {
+  tend(engine: string, shards: number, leaseMs: number, part: LeasePart): Promise<LeasesView> {
     return this.ask((now) => {
       const { engines, leases } = this.table;
-      if (leaving) engines.delete(engine);
-      else engines.set(engine, now + leaseMs);
-      for (const [other, until] of engines) if (until <= now) engines.delete(other);
+      for (const [other, until] of engines) if (until <= now || other === engine) engines.delete(other);
+      const leaving = part === 'leaves' || (part === 'stepped back' && engines.size > 0);
+      if (!leaving) engines.set(engine, now + leaseMs);
       for (const [shard, { until }] of leases) if (until <= now) leases.delete(shard);
       const most = leaving ? 0 : Math.ceil(shards / engines.size);
       const held = [...leases].filter(([, { holder }]) => holder === engine).map(([shard]) => shard);
