@@ -20,6 +20,8 @@ interface Waiting {
  */
 export class KeyedSlots {
   private readonly held = new Map<string, SlotKey>();
+  /** Slots of which it is not known whether they were freed. */
+  private readonly unfreed = new Map<string, SlotKey>();
   private readonly holderOf = new Map<string, string>();
   private readonly tokenOf = new Map<string, string>();
   private readonly waiting = new Map<string, Waiting>();
@@ -98,8 +100,16 @@ export class KeyedSlots {
     const of = this.held.get(holder);
     if (!of || this.closed) return;
     this.held.delete(holder);
-    this.slots.free(of, holder);
+    this.release(holder, of);
     if (this.waiting.has(nameOf(of))) this.askWithin(0);
+  }
+
+  private release(holder: string, of: SlotKey): void {
+    this.slots.free(of, holder).catch(() => {
+      if (this.closed) return;
+      this.unfreed.set(holder, of);
+      this.cancelKeep ??= this.clock.after(keepMs, () => this.keep());
+    });
   }
 
   private askWithin(ms: number): void {
@@ -143,6 +153,9 @@ export class KeyedSlots {
 
   private keep(): void {
     this.cancelKeep = undefined;
+    const unfreed = [...this.unfreed];
+    this.unfreed.clear();
+    for (const [holder, of] of unfreed) if (!this.held.has(holder)) this.release(holder, of);
     const byKey = new Map<string, { of: SlotKey; holders: string[] }>();
     for (const [holder, of] of this.held) {
       const group = byKey.get(nameOf(of)) ?? { of, holders: [] };

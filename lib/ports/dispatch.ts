@@ -87,5 +87,8 @@ export interface HintReader<Hint> {
   ended(hint: Hint): void;
   /** The worker does not want it: others get it. */
   giveBack(hint: Hint): void;
+  /** Gives nothing any more; what was handed out for hints may still end. */
   close(): void;
+  /** Nothing that was handed out for hints will be heard of any more. */
+  end?(): Promise<void>;
 }

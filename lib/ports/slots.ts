@@ -13,5 +13,6 @@ export interface Slots {
   take(of: SlotKey, limit: number, holders: readonly string[]): Promise<readonly string[]>;
   /** These hold slots, whatever the limit is. A holder that nobody keeps loses its slot after some 30 s. */
   keep(of: SlotKey, holders: readonly string[]): void;
-  free(of: SlotKey, holder: string): void;
+  /** Rejects where it is not known whether the slot is free. */
+  free(of: SlotKey, holder: string): Promise<void>;
 }

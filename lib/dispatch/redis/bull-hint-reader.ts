@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Job, Worker } from 'bullmq';
 import type { AnyHint, HintReader, Logger } from '../../ports';
+import { withinTime } from '../../values';
 import type { RedisConnections } from './redis-connections';
 import type { RedisKeys } from './redis-keys';
 
 /** A dead worker's jobs, and with them its part of the concurrency, are free after about this time. */
 const lockMs = 10_000;
 const stalledMs = 3_000;
+/** How long the end waits for what is given back. */
+const givingBackMs = 1_000;
 /** What a worker gives back is looked at again after this time. */
 const givenBackMs = 200;
 
@@ -14,6 +17,7 @@ const givenBackMs = 200;
 export class BullHintReader implements HintReader<AnyHint> {
   private readonly open = new Map<AnyHint, (end: 'done' | 'back') => void>();
   private worker: Promise<Worker> | undefined;
+  private readonly processing = new Set<Promise<void>>();
   private wanted = 0;
   private closed = false;
 
@@ -55,8 +59,16 @@ export class BullHintReader implements HintReader<AnyHint> {
 
   close(): void {
     this.closed = true;
-    // Waits for the jobs whose handlers run.
-    this.worker?.then((worker) => worker.close()).catch(() => {});
+    this.worker?.then((worker) => worker.pause(true)).catch(() => {});
+  }
+
+  /** Gives back what is still here, and waits for nothing that may never come: a handler, or Redis. */
+  async end(): Promise<void> {
+    const worker = await this.worker;
+    for (const hint of [...this.open.keys()]) this.settle(hint, 'back');
+    await withinTime(Promise.allSettled(this.processing), givingBackMs, () => new Error('not in time')).catch(() => {});
+    // The first call to close decides what BullMQ waits for.
+    await worker?.close(true);
   }
 
   private settle(hint: AnyHint, how: 'done' | 'back'): void {
@@ -68,7 +80,7 @@ export class BullHintReader implements HintReader<AnyHint> {
   private async make(): Promise<Worker> {
     const { DelayedError, Worker } = await import('bullmq');
     const connection = await this.parts.connections.patient();
-    const process = async (job: Job, token?: string) => {
+    const run = async (job: Job, token?: string) => {
       const hint = job.data as AnyHint;
       const how = await new Promise<'done' | 'back'>((resolve) => {
         this.open.set(hint, resolve);
@@ -78,6 +90,11 @@ export class BullHintReader implements HintReader<AnyHint> {
       if (how === 'done') return;
       await job.moveToDelayed(Date.now() + givenBackMs, token);
       throw new DelayedError();
+    };
+    const process = (job: Job, token?: string) => {
+      const running = run(job, token);
+      this.processing.add(running);
+      return running.finally(() => this.processing.delete(running));
     };
     const worker = new Worker(encodeURIComponent(this.taskQueue), process, {
       connection,

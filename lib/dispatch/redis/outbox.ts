@@ -12,6 +12,8 @@ const entryMessages = 500;
 const mailboxMs = 5 * 60_000;
 /** Entries that nobody took from an inbox before senders are refused (P9). */
 const inboxEntries = 50_000;
+/** Then the next one is let through, to see how it is now. */
+const crowdedMs = 1_000;
 
 interface Letter {
   readonly bytes: Uint8Array;
@@ -25,7 +27,8 @@ export class Outbox {
   private posts = new Map<string, Uint8Array[]>();
   private commands: ((pipeline: ChainableCommander) => void)[] = [];
   private results: ((error: Error | null, result: unknown) => void)[] = [];
-  private readonly crowded = new Set<number>();
+  /** Shards whose inbox was too long, and when that is looked at again. */
+  private readonly crowded = new Map<number, number>();
   private planned = false;
   private closed = false;
 
@@ -35,10 +38,10 @@ export class Outbox {
     private readonly logger: Logger,
   ) {}
 
-  /** Resolves when Redis has it. */
-  send(shard: number, message: unknown): Promise<void> {
+  /** Resolves when Redis has it. Rejects with `OVERLOADED` what may be refused where too much waits (P9). */
+  send(shard: number, message: unknown, mayBeRefused: boolean): Promise<void> {
     if (this.closed) return Promise.reject(new HoldfastError('CLOSED', 'The connection to Redis was closed.'));
-    if (this.crowded.has(shard) && Math.random() < 0.99) return Promise.reject(this.tooMany(shard));
+    if (mayBeRefused && performance.now() < (this.crowded.get(shard) ?? 0)) return Promise.reject(this.tooMany(shard));
     return new Promise((resolve, reject) => {
       const letter = { bytes: encodeRecord(message), resolve, reject };
       const letters = this.letters.get(shard);
@@ -125,7 +128,7 @@ export class Outbox {
     }
     pipeline.xlen(key);
     results.push((_, length) => {
-      if (typeof length === 'number' && length > inboxEntries) this.crowded.add(shard);
+      if (typeof length === 'number' && length > inboxEntries) this.crowded.set(shard, performance.now() + crowdedMs);
       else this.crowded.delete(shard);
     });
   }

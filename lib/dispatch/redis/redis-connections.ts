@@ -24,6 +24,8 @@ export class RedisConnections {
   private readonly all: Redis[] = [];
   /** Those whose commands wait for as long as it takes. */
   private readonly patientOnes: Redis[] = [];
+  /** Of these, what was connected and not ready at the last look. */
+  private readonly silent = new Set<Redis>();
   private lastError: Error | undefined;
 
   constructor(
@@ -63,6 +65,12 @@ export class RedisConnections {
   /** Makes patient connections anew that nobody answers on: their commands never fail, so that nobody else would notice. */
   prove(): void {
     for (const connection of this.patientOnes) {
+      const wasSilent = this.silent.delete(connection);
+      if (connection.status === 'connect') {
+        // It is greeted by nobody.
+        if (wasSilent) connection.disconnect(true);
+        else this.silent.add(connection);
+      }
       if (connection.status !== 'ready') continue;
       withinTime(connection.ping(), proofMs, () => new Error('no answer')).catch(() => this.renew(connection));
     }
@@ -95,6 +103,7 @@ export class RedisConnections {
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       commandTimeout: commandTimeoutMs,
+      sentinelCommandTimeout: commandTimeoutMs,
       connectTimeout: 5_000,
       keepAlive: 10_000,
       retryStrategy: (times) => Math.min(20 * 2 ** Math.min(times, 6), 1_000),

@@ -10,7 +10,7 @@ import type {
   QueuePolicies,
   Subscription,
 } from '../../ports';
-import { decodeRecord } from '../../values';
+import { decodeRecord, withinTime } from '../../values';
 import { Epochs } from '../epochs';
 import type { Hint, HoldfastDispatch, ToProcess, ToShard } from '../messages';
 import { BullOffers } from './bull-offers';
@@ -28,6 +28,11 @@ import { StreamListener } from './stream-listener';
 
 /** XAUTOCLAIM came with 6.2. */
 const oldestVersion = [6, 2] as const;
+
+/** How long BullMQ may take to end. */
+const endMs = 3_000;
+/** What may be repeated after a refusal; what holds or frees something is never refused. */
+const refusable = new Set<ToShard['kind']>(['request', 'call', 'read', 'index']);
 
 export interface RedisDispatchOptions {
   readonly redis: RedisAddress;
@@ -113,7 +118,7 @@ export class RedisDispatch implements HoldfastDispatch {
   }
 
   send(shard: number, message: ToShard): Promise<void> {
-    return this.outbox.send(shard, message);
+    return this.outbox.send(shard, message, refusable.has(message.kind));
   }
 
   openInbox(shard: number, onArrival: () => void): Inbox<ToShard> {
@@ -181,12 +186,16 @@ export class RedisDispatch implements HoldfastDispatch {
   close(): void {
     for (const reader of this.readers) reader.close();
     this.offers.close();
-    const bullClosed = this.bull.close();
+    const ended = Promise.allSettled([this.bull.close(), ...[...this.readers].map((reader) => reader.end?.())]);
     this.pulse.close();
     this.outbox.close();
     this.listener.close();
     // What was sent in this tick goes out first.
-    setImmediate(() => bullClosed.finally(() => this.connections.close()));
+    setImmediate(() =>
+      withinTime(ended, endMs, () => new Error('not in time'))
+        .catch(() => {})
+        .then(() => this.connections.close()),
+    );
   }
 
   private recover(): void {

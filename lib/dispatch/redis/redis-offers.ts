@@ -5,6 +5,8 @@ import type { Outbox } from './outbox';
 import { hintGroup, queueName, type RedisKeys } from './redis-keys';
 import { compareIds } from './stream-entry';
 
+/** Task queues are named again after this time: where Redis evicts keys, their names may have gone. */
+const namedMs = 30_000;
 /** Hints are looked after this often, and none that is younger. */
 const sweepMs = 2_000;
 /** A hint that was read and not claimed for this long is offered again: its reader stands still or is dead. */
@@ -24,6 +26,7 @@ export class RedisOffers {
   private readonly standing = new Map<string, Standing>();
   private readonly queues = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
+  private namedAt = performance.now();
   private sweeping = false;
 
   constructor(
@@ -95,10 +98,7 @@ export class RedisOffers {
   private put(standing: Standing): void {
     const { hint, key } = standing;
     standing.offeredAt = performance.now();
-    if (hint.taskQueue !== null && !this.queues.has(key)) {
-      this.queues.add(key);
-      this.outbox.attempt('SADD', this.keys.queues, queueName(hint.taskQueue, hint.flow));
-    }
+    this.name(standing);
     this.outbox.command<string>('XADD', key, '*', 'h', encodeRecord(hint)).then(
       (entryId) => {
         if (this.standing.get(hint.id) === standing) standing.entryId = entryId;
@@ -111,6 +111,13 @@ export class RedisOffers {
     );
   }
 
+  /** Workers that serve all task queues find them by their names. */
+  private name({ hint: { taskQueue, flow }, key }: Standing): void {
+    if (taskQueue === null || this.queues.has(key)) return;
+    this.queues.add(key);
+    this.outbox.command('SADD', this.keys.queues, queueName(taskQueue, flow)).catch(() => this.queues.delete(key));
+  }
+
   private remove(key: string, entryId: string): void {
     this.outbox.attempt('XDEL', key, entryId);
     this.outbox.attempt('XACK', key, hintGroup, entryId);
@@ -120,9 +127,15 @@ export class RedisOffers {
     if (this.sweeping) return;
     this.sweeping = true;
     try {
-      const before = performance.now() - sweepMs;
+      const now = performance.now();
+      const before = now - sweepMs;
+      if (now > this.namedAt + namedMs) {
+        this.namedAt = now;
+        this.queues.clear();
+      }
       const byKey = new Map<string, Standing[]>();
       for (const standing of this.standing.values()) {
+        this.name(standing);
         if (standing.offeredAt > before) continue;
         if (standing.entryId === undefined) {
           this.put(standing);

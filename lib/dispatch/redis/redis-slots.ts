@@ -48,7 +48,7 @@ export class RedisSlots implements Slots {
     this.outbox.attempt('EVAL', keep, 1, this.keys.slots(of), keptMs, ...holders);
   }
 
-  free(of: SlotKey, holder: string): void {
-    this.outbox.attempt('ZREM', this.keys.slots(of), holder);
+  async free(of: SlotKey, holder: string): Promise<void> {
+    await this.outbox.command('ZREM', this.keys.slots(of), holder);
   }
 }

@@ -48,6 +48,10 @@ export class StepHintReader implements HintReader<AnyHint> {
     for (const queue of this.queues.values()) queue.close();
   }
 
+  async end(): Promise<void> {
+    await Promise.all([...this.queues.values()].map((queue) => queue.end()));
+  }
+
   private async discover(): Promise<void> {
     const { outbox, keys, wanted, connections, logger } = this.parts;
     const { taskQueues, flows } = wanted;
