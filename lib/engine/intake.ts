@@ -146,6 +146,7 @@ export class Intake {
     if (!this.knows(command, command.worker)) return;
     this.meet(command.token);
     this.parts.calls.over(command.worker, command.token);
+    this.parts.tasks.came(command.token);
     if (this.parts.blocked.has(flowId)) return this.discard(command);
     this.parts.run(flowId, command);
   }
@@ -177,7 +178,7 @@ export class Intake {
     if (!this.knows(command, command.worker)) return;
     this.meet(command.token);
     this.parts.owner.workers.release(command.worker, command.token);
-    this.parts.tasks.over(command.token);
+    this.parts.tasks.came(command.token);
     if (this.parts.blocked.has(flowId)) return this.discard(command);
     const call = this.parts.cells.get(flowId)?.flow.run?.executions.get(command.execution)?.call;
     // Only once: the repeat of a result that was taken names the same slots again.
@@ -189,6 +190,7 @@ export class Intake {
 
   /** A blocked flow takes no result: its worker need not keep it. */
   private discard({ worker, token }: Result['command'] | CallResult['command']): void {
+    this.parts.tasks.decided(token);
     this.parts.outlet.post(worker, { kind: 'resultTaken', token, accepted: false });
   }
 }

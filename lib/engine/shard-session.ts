@@ -288,6 +288,7 @@ export class ShardSession {
       case 'abort': {
         const { worker, ...message } = effect;
         if (effect.kind === 'abort') this.tasks.over(effect.token);
+        else this.tasks.decided(effect.token);
         this.pipeline.whenDurable(this.pipeline.gathering, () => this.outlet.post(worker, message));
         return;
       }

@@ -44,6 +44,8 @@ export class Tasks {
   private readonly credits = new Credits();
   private readonly heldBack: HeldBack;
   private readonly handedOut = new HandedOut();
+  /** Tokens whose results have come and are not decided. */
+  private readonly undecided = new Set<string>();
   /** Calls that became ready in this turn. */
   private fresh: ReadyCall[] = [];
   private readonly claims = new ClaimTokens();
@@ -139,6 +141,16 @@ export class Tasks {
     this.watching.lookLater();
   }
 
+  /** The result of a token has come; a window may hold it back before it is decided (R7). */
+  came(token: string): void {
+    this.over(token);
+    this.undecided.add(token);
+  }
+
+  decided(token: string): void {
+    this.undecided.delete(token);
+  }
+
   /** The attempt is over for this owner, whether the worker knows it or not. */
   over(token: string): void {
     this.handedOut.remove(token);
@@ -194,7 +206,7 @@ export class Tasks {
   abortStrangers({ process, tokens }: Beat): void {
     const { pipeline, outlet } = this.parts;
     for (const token of tokens) {
-      if (this.handedOut.has(token)) continue;
+      if (this.handedOut.has(token) || this.undecided.has(token)) continue;
       // An owner that was replaced knows less, and finds out as it writes.
       pipeline.whenDurable(pipeline.gathering, () =>
         outlet.post(process, { kind: 'abort', token, reason: 'the attempt is over' }),

@@ -5,9 +5,9 @@ import { compile } from '../../lib/compiler';
 import { MemoryDispatch } from '../../lib/dispatch/memory-dispatch';
 import { idsBy } from '../../lib/embedded/system-ids';
 import { Engine } from '../../lib/engine';
-import { SessionClock } from '../../lib/engine/session-clock';
 import type { Leases } from '../../lib/ports';
 import { MemoryStateStore } from '../../lib/store/memory-state-store';
+import { CountingClock } from '../support/counting-clock';
 import { MovableClock } from '../support/movable-clock';
 import { turns } from '../support/turns';
 
@@ -18,13 +18,6 @@ class OnceFlow {
 }
 
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
-
-/** Counts the timers that have neither come due nor been cancelled. */
-class CountingClock extends SessionClock {
-  get timers(): number {
-    return this.pending.size;
-  }
-}
 
 const leases: Leases = {
   tend: async () => ({ held: [0], excess: 0 }),
