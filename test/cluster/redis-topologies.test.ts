@@ -71,8 +71,7 @@ describe('Ways to a Redis', function () {
 
   it('[P6] Sentinel: a failover to a replica that lacks the last writes loses nothing', async () => {
     const redis = await SentinelRedis.start();
-    const address = { sentinels: [{ host: '127.0.0.1', port: redis.sentinel.port }], name: SentinelRedis.masterName };
-    const { client, processes, close } = await system(address);
+    const { client, processes, close } = await system(redis.address);
     await works(client, 'before');
     // What is sent from here on the replica never gets.
     redis.replica.signal('SIGSTOP');
@@ -88,6 +87,22 @@ describe('Ways to a Redis', function () {
     assert.equal(await client.result(RaceFlow, 'kept-timer'), 'timer');
     await works(client, 'after');
     await eventually(() => processes.every(({ isHealthy }) => isHealthy));
+    await close();
+    await redis.stop();
+  });
+
+  it('[P6] Sentinel: one that lets itself be asked and never answers keeps nobody from the primary', async () => {
+    const redis = await SentinelRedis.start(2);
+    const { client, processes, close } = await system(redis.address);
+    await works(client, 'before');
+    redis.sentinels[0]!.signal('SIGSTOP');
+    // A connection asks another Sentinel each time.
+    for (const time of ['first', 'second']) {
+      await redis.primary.redis.client('KILL', 'TYPE', 'normal');
+      await client.start(RaceFlow, time, 0, { deadline: '60s' });
+      await eventually(() => processes.every(({ isHealthy }) => isHealthy), 60_000);
+    }
+    await works(client, 'after');
     await close();
     await redis.stop();
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { CallHint, Hint } from '../../lib/dispatch';
+import type { Beat, CallHint, Hint, StepHint } from '../../lib/dispatch';
 import { RedisDispatch } from '../../lib/dispatch/redis/redis-dispatch';
 import { hintGroup, RedisKeys } from '../../lib/dispatch/redis/redis-keys';
 import { eventually } from '../support/eventually';
@@ -14,6 +14,13 @@ function hintNumbered(n: number): CallHint {
   const [flowId, requestId] = ['f', `call ${n}`];
   return { kind: 'call', id: requestId, shard: 0, flowId, flow: 'Flow', requestId, rpc: 'ask', taskQueue: null };
 }
+
+function stepHint(taskQueue: string): StepHint {
+  const [flowId, runId, execution, step] = ['f', 'run', 'Step-1', 'Step'];
+  return { kind: 'step', id: 'step', shard: 0, flowId, flow: 'Flow', runId, execution, issue: 1, step, taskQueue };
+}
+
+const beat: Beat = { kind: 'beat', process: 'somebody', tokens: [], values: [] };
 
 describe('Hints over Redis', function () {
   this.timeout(60_000);
@@ -92,5 +99,31 @@ describe('Hints over Redis', function () {
     const seen = new Set<string>();
     other.openHints(randomUUID(), wanted, ({ id }) => seen.add(id)).want(10);
     await eventually(() => seen.size === 2, 30_000);
+  });
+
+  /** By a worker that serves all task queues, of which its plans name none. */
+  const isFound = async () => {
+    const worker = await open(server.url);
+    const seen: Hint[] = [];
+    const wanted = { flows: ['Flow'], taskQueues: null, known: [] };
+    worker.openHints(randomUUID(), wanted, (hint) => seen.push(hint)).want(10);
+    await eventually(() => seen.length > 0, 30_000);
+  };
+
+  it('[T1][P6] of a task queue that only a movement names are found, also where Redis refused the first', async () => {
+    await server.redis.config('SET', 'maxmemory', 1);
+    engine.openOffers().offer(stepHint('extra'));
+    // It goes in the same round trip as the hint.
+    await assert.rejects(engine.send(0, beat), { code: 'REDIS_FULL' });
+    await server.redis.config('SET', 'maxmemory', 0);
+    await isFound();
+  });
+
+  it('[T1][P6] of a task queue that only a movement names are found, also where the first went with its connection', async () => {
+    const cut = await open(proxy.url);
+    proxy.cut();
+    cut.openOffers().offer(stepHint('extra'));
+    await assert.rejects(cut.send(0, beat), { code: 'REDIS_UNAVAILABLE' });
+    await isFound();
   });
 });

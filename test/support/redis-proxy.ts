@@ -1,4 +1,5 @@
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { eventually } from './eventually';
 
 interface Link {
   readonly client: Socket;
@@ -10,7 +11,9 @@ interface Link {
 /** Stands between processes and Redis, and does what networks and servers do on bad days. */
 export class RedisProxy {
   private readonly links = new Set<Link>();
+  private readonly swallowed = new Set<Socket>();
   private frozen = false;
+  private swallowing = false;
   /** Commands that match reach Redis, and their reply is lost with the connection. */
   private losing: { readonly match: RegExp; times: number } | undefined;
   readonly lost: string[] = [];
@@ -35,6 +38,7 @@ export class RedisProxy {
 
   /** Ends all connections. */
   cut(): void {
+    for (const client of this.swallowed) client.resetAndDestroy();
     for (const { client, upstream } of this.links) {
       client.resetAndDestroy();
       upstream.destroy();
@@ -66,6 +70,15 @@ export class RedisProxy {
     }
   }
 
+  /** Cuts all connections; those that are made instead lead nowhere, for ever, and nobody is told. Later ones are sound. */
+  async swallow(): Promise<void> {
+    const lost = this.links.size;
+    this.swallowing = true;
+    this.cut();
+    await eventually(() => this.swallowed.size >= lost);
+    this.swallowing = false;
+  }
+
   /** Each connection's next commands are answered by this error, and do not reach Redis. */
   inject(error: string): void {
     for (const link of this.links) link.injected = error;
@@ -81,6 +94,12 @@ export class RedisProxy {
   }
 
   private link(client: Socket): void {
+    if (this.swallowing) {
+      this.swallowed.add(client);
+      client.on('error', () => {}).on('close', () => this.swallowed.delete(client));
+      client.resume();
+      return;
+    }
     const upstream = createConnection(this.target, '127.0.0.1');
     const link: Link = { client, upstream, injected: undefined };
     this.links.add(link);

@@ -46,50 +46,59 @@ export class TlsRedis {
   }
 }
 
-/** A primary, its replica, and a Sentinel that makes the replica the primary when the other is gone. */
+/** A primary, its replica, and Sentinels that make the replica the primary when the other is gone. */
 export class SentinelRedis {
   private constructor(
     readonly primary: RedisServer,
     readonly replica: RedisServer,
-    readonly sentinel: RedisServer,
+    readonly sentinels: readonly RedisServer[],
     private readonly remove: () => Promise<void>,
   ) {}
 
   static readonly masterName = 'main';
 
-  static async start(): Promise<SentinelRedis> {
+  static async start(count = 1): Promise<SentinelRedis> {
     const folder = await temporaryFolder();
     const primary = await RedisServer.start({ args: ['--repl-diskless-sync-delay', '0'] });
     const replica = await RedisServer.start({ args: ['--replicaof', '127.0.0.1', `${primary.port}`] });
     await eventually(async () => /master_link_status:up/.test(await replica.redis.info('replication')), 20_000);
     const { masterName } = SentinelRedis;
-    const configuration = join(folder.path, 'sentinel.conf');
-    await writeFile(
-      configuration,
-      [
-        `sentinel monitor ${masterName} 127.0.0.1 ${primary.port} 1`,
-        `sentinel down-after-milliseconds ${masterName} 1000`,
-        `sentinel failover-timeout ${masterName} 5000`,
-      ].join('\n'),
-    );
-    const sentinel = await RedisServer.start({ configuration });
+    const startSentinel = async (_: unknown, i: number) => {
+      const configuration = join(folder.path, `sentinel-${i}.conf`);
+      await writeFile(
+        configuration,
+        [
+          `sentinel monitor ${masterName} 127.0.0.1 ${primary.port} 1`,
+          `sentinel down-after-milliseconds ${masterName} 1000`,
+          `sentinel failover-timeout ${masterName} 5000`,
+        ].join('\n'),
+      );
+      return RedisServer.start({ configuration });
+    };
+    const sentinels = await Promise.all(Array.from({ length: count }, startSentinel));
     await eventually(async () => {
-      const replicas = await sentinel.redis.call('SENTINEL', 'replicas', masterName);
-      return (replicas as unknown[]).length === 1;
+      const asked = sentinels.map(({ redis }) => redis.call('SENTINEL', 'replicas', masterName));
+      return (await Promise.all(asked)).every((replicas) => (replicas as unknown[]).length === 1);
     }, 20_000);
-    return new SentinelRedis(primary, replica, sentinel, folder.remove);
+    return new SentinelRedis(primary, replica, sentinels, folder.remove);
+  }
+
+  /** Of the Sentinels, and what they call the primary. */
+  get address() {
+    const sentinels = this.sentinels.map(({ port }) => ({ host: '127.0.0.1', port }));
+    return { sentinels, name: SentinelRedis.masterName };
   }
 
   /** The port of what Sentinel takes for the primary. */
   async primaryPort(): Promise<number> {
-    const [, port] = (await this.sentinel.redis.call(
+    const [, port] = (await this.sentinels[0]!.redis.call(
       ...(['SENTINEL', 'get-master-addr-by-name', SentinelRedis.masterName] as const),
     )) as string[];
     return Number(port);
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.sentinel.stop(), this.primary.stop(), this.replica.stop()]);
+    await Promise.all([...this.sentinels, this.primary, this.replica].map((server) => server.stop()));
     await this.remove();
   }
 }

@@ -27,6 +27,7 @@ export class RedisConnections {
   /** Of these, what was connected and not ready at the last look. */
   private readonly silent = new Set<Redis>();
   private lastError: Error | undefined;
+  private closed = false;
 
   constructor(
     private readonly address: RedisAddress,
@@ -87,6 +88,7 @@ export class RedisConnections {
   }
 
   close(): void {
+    this.closed = true;
     for (const connection of this.all) connection.disconnect();
   }
 
@@ -106,7 +108,8 @@ export class RedisConnections {
       sentinelCommandTimeout: commandTimeoutMs,
       connectTimeout: 5_000,
       keepAlive: 10_000,
-      retryStrategy: (times) => Math.min(20 * 2 ** Math.min(times, 6), 1_000),
+      // BullMQ makes connections of its own with these options, and may forget to end one.
+      retryStrategy: (times) => (this.closed ? null : Math.min(20 * 2 ** Math.min(times, 6), 1_000)),
       // A primary that became a replica: ask where the primary is now.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
       ...own,
