@@ -126,13 +126,17 @@ describe('Task queues with a policy, by BullMQ', function () {
   it('[C50] go on when every connection that was made anew leads nowhere, and nobody is told', async () => {
     const proxy = await RedisProxy.start(server.port);
     closing.push(() => proxy.stop());
-    const { client } = await open({ concurrency: 2 }, { redis: proxy.url });
+    const { client, namespace } = await open({ concurrency: 2 }, { redis: proxy.url });
     const all = many(12, (n) => ({ n, ms: 100 }));
     await client.start(JobsFlow, 'bull-swallowed', all);
     await eventually(() => assert.ok((jobs.get('bull-swallowed')?.begun.length ?? 0) > 3));
     await proxy.swallow();
     await client.result(JobsFlow, 'bull-swallowed', { deadline: '90s' });
     assert.equal(new Set(jobs.get('bull-swallowed')!.begun.map(({ n }) => n)).size, all.length);
+    // Then workers wait for jobs, on connections of BullMQ's own.
+    await eventually(async () => assert.deepEqual(await server.redis.keys(`*${namespace}}:bull:limited:active`), []));
+    await client.start(JobsFlow, 'bull-later', all);
+    await client.result(JobsFlow, 'bull-later', { deadline: '60s' });
   });
 
   it('[P6] go on after Redis was killed again and again, and came back empty', async () => {

@@ -22,8 +22,8 @@ export class RedisConnections {
   /** For everything that does not block. Refuses at once while it is not connected. */
   readonly commands: Redis;
   private readonly all: Redis[] = [];
-  /** Those whose commands wait for as long as it takes. */
-  private readonly patientOnes: Redis[] = [];
+  /** Those whose commands wait for as long as it takes, and whether they block. */
+  private readonly patientOnes = new Map<Redis, { readonly blocks: boolean }>();
   /** Of these, what was connected and not ready at the last look. */
   private readonly silent = new Set<Redis>();
   private lastError: Error | undefined;
@@ -52,27 +52,36 @@ export class RedisConnections {
 
   /** One more connection, as BullMQ wants it: commands wait until it is there. */
   async patient(): Promise<Redis> {
+    const connection = this.patientOne(false);
+    // BullMQ takes another one to wait for jobs, by a name of its own.
+    connection.duplicate = (named) => this.patientOne(true, named);
+    return connection;
+  }
+
+  private patientOne(blocks: boolean, named: Partial<RedisOptions> = {}): Redis {
     const connection = this.connection({
+      ...named,
       enableOfflineQueue: true,
       autoResendUnfulfilledCommands: true,
       maxRetriesPerRequest: null,
       commandTimeout: undefined,
     });
-    this.patientOnes.push(connection);
+    this.patientOnes.set(connection, { blocks });
     connection.connect().catch(() => {});
     return connection;
   }
 
   /** Makes patient connections anew that nobody answers on: their commands never fail, so that nobody else would notice. */
   prove(): void {
-    for (const connection of this.patientOnes) {
+    for (const [connection, { blocks }] of this.patientOnes) {
       const wasSilent = this.silent.delete(connection);
       if (connection.status === 'connect') {
         // It is greeted by nobody.
         if (wasSilent) connection.disconnect(true);
         else this.silent.add(connection);
       }
-      if (connection.status !== 'ready') continue;
+      // BullMQ watches by itself what it waits on, once it is ready.
+      if (connection.status !== 'ready' || blocks) continue;
       withinTime(connection.ping(), proofMs, () => new Error('no answer')).catch(() => this.renew(connection));
     }
   }
@@ -89,7 +98,11 @@ export class RedisConnections {
 
   close(): void {
     this.closed = true;
-    for (const connection of this.all) connection.disconnect();
+    for (const connection of this.all) {
+      // BullMQ may be about to connect again what it waits on.
+      connection.connect = () => Promise.reject(new Error('the connection was closed'));
+      connection.disconnect();
+    }
   }
 
   release(connection: Redis): void {
@@ -108,7 +121,6 @@ export class RedisConnections {
       sentinelCommandTimeout: commandTimeoutMs,
       connectTimeout: 5_000,
       keepAlive: 10_000,
-      // BullMQ makes connections of its own with these options, and may forget to end one.
       retryStrategy: (times) => (this.closed ? null : Math.min(20 * 2 ** Math.min(times, 6), 1_000)),
       // A primary that became a replica: ask where the primary is now.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
