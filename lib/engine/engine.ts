@@ -33,6 +33,9 @@ export interface EngineParts {
   };
 }
 
+/** How long a shard may be impossible to open again before others may have it: leases. */
+const hopelessLeases = 1.5;
+
 /** Owns shards: decides what the Flows do, keeps their state, and hands tasks out. Runs no user code. */
 export class Engine {
   private readonly owners: ShardOwner[];
@@ -51,9 +54,12 @@ export class Engine {
         this.sharing?.fenced(shard);
         parts.onFenced?.(error);
       };
-      const onHopeless = parts.sharing && (() => this.sharing!.hopeless(shard));
+      const hopeless = parts.sharing && {
+        afterMs: hopelessLeases * parts.sharing.leaseMs,
+        tell: () => this.sharing!.hopeless(shard),
+      };
       const refusals = new Refusals();
-      const own = { workers, callTakers, limits, refusals, lease, onFenced, onHopeless };
+      const own = { workers, callTakers, limits, refusals, lease, onFenced, hopeless };
       return new ShardOwner({ ...parts, ...own, shard, settings });
     });
     if (parts.sharing) this.sharing = new ShardSharing({ ...parts, ...parts.sharing }, this.owners);

@@ -30,11 +30,8 @@ export interface ShardOwnerParts {
   /** Another owner took the shard over: this one has stopped. */
   readonly onFenced: (error: HoldfastError) => void;
   /** The shard could not be opened again for long, and others may have it: this owner has stopped. */
-  readonly onHopeless?: (() => void) | undefined;
+  readonly hopeless?: { readonly afterMs: number; tell(): void } | undefined;
 }
-
-/** Where others may have the shard it is given up when it could not be opened for this long. */
-const hopelessMs = 15_000;
 
 /** Keeps a session on a shard: opens it, drives its turns, and after a doubt opens another on what is stored. */
 export class ShardOwner {
@@ -198,7 +195,7 @@ export class ShardOwner {
   }
 
   private reopen(delayMs: number, since: number): void {
-    const { clock, logger, shard, lease, onHopeless } = this.parts;
+    const { clock, logger, shard, lease, hopeless } = this.parts;
     this.cancelReopen = clock.after(delayMs, () => {
       if (this.closed) return;
       // Opening would fence whoever holds the shard now.
@@ -207,12 +204,12 @@ export class ShardOwner {
       this.begin().catch((error) => {
         if (this.tenure !== tenure) return;
         logger.error('the shard could not be reopened', { shard, error });
-        if (!onHopeless || clock.monotonic() - since < hopelessMs) {
+        if (!hopeless || clock.monotonic() - since < hopeless.afterMs) {
           return this.reopen(Math.min(5_000, 2 * delayMs + 50), since);
         }
         this.closed = true;
         this.leave();
-        onHopeless();
+        hopeless.tell();
       });
     });
   }

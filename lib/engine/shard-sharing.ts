@@ -19,8 +19,8 @@ interface Until {
 /** The longest time between two rounds, so that a free shard has an owner within a second. */
 const roundMs = 750;
 
-/** How long an engine that cannot open its shards takes none, where others live. */
-const stepBackMs = 30_000;
+/** How long an engine that cannot open its shards takes none, where others live: leases. */
+const stepBackLeases = 3;
 
 /**
  * Keeps an engine at its fair share of the shards: takes free ones, hands over what is too much, and gives up at once what
@@ -193,9 +193,10 @@ export class ShardSharing {
 
   /** Gives others the chance to open the shard. */
   private async giveBack(shard: number): Promise<void> {
-    const { leases, engine, clock, logger } = this.parts;
-    this.backUntil = clock.monotonic() + stepBackMs;
-    logger.error('this engine takes no shards for a while where others live', { shard, engine, ms: stepBackMs });
+    const { leases, leaseMs, engine, clock, logger } = this.parts;
+    const ms = stepBackLeases * leaseMs;
+    this.backUntil = clock.monotonic() + ms;
+    logger.error('this engine takes no shards for a while where others live', { shard, engine, ms });
     await leases.release(engine, [shard]).catch(() => {});
   }
 

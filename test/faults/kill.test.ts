@@ -12,7 +12,7 @@ import { loadOf } from './load-flow';
 import { randomFrom } from './random';
 
 /** How often each program is killed on each store; `npm run faults` does it 50 times. */
-const kills = Number(process.env.KILLS ?? 6);
+const kills = Number(process.env.KILLS ?? 4);
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
 describe(`kill -9 at random moments (KILLS=${kills} SEED=${seed})`, function () {
