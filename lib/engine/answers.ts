@@ -21,7 +21,7 @@ export class Answers {
     private readonly wake: () => void,
   ) {}
 
-  give(asked: Asked, value: unknown): void {
+  readonly give = (asked: Asked, value: unknown): void => {
     if (!(value instanceof Error)) return this.outlet.answer(asked, value);
     this.refusals.note(asked.id, value);
     // It is said because writes take too long.
@@ -30,5 +30,5 @@ export class Answers {
     this.pipeline.hurry();
     // It may have been found out between turns.
     this.wake();
-  }
+  };
 }

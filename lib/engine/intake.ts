@@ -56,7 +56,7 @@ export class Intake {
         for (const token of message.tokens) this.meet(token);
         this.parts.tasks.beat(message);
         // What a blocked flow has handed out is not known here.
-        if (!this.parts.blocked.isAny) this.parts.tasks.abortStrangers(message);
+        if (!this.parts.blocked.isAny) this.parts.tasks.tellings.abortStrangers(message);
         return;
       case 'presence':
         return this.takePresence(message);
@@ -146,7 +146,7 @@ export class Intake {
     if (!this.knows(command, command.worker)) return;
     this.meet(command.token);
     this.parts.calls.over(command.worker, command.token);
-    this.parts.tasks.came(command.token);
+    this.parts.tasks.tellings.resultCame(command.token);
     if (this.parts.blocked.has(flowId)) return this.discard(command);
     this.parts.run(flowId, command);
   }
@@ -178,7 +178,8 @@ export class Intake {
     if (!this.knows(command, command.worker)) return;
     this.meet(command.token);
     this.parts.owner.workers.release(command.worker, command.token);
-    this.parts.tasks.came(command.token);
+    this.parts.tasks.over(command.token);
+    this.parts.tasks.tellings.resultCame(command.token);
     if (this.parts.blocked.has(flowId)) return this.discard(command);
     const call = this.parts.cells.get(flowId)?.flow.run?.executions.get(command.execution)?.call;
     // Only once: the repeat of a result that was taken names the same slots again.
@@ -190,7 +191,6 @@ export class Intake {
 
   /** A blocked flow takes no result: its worker need not keep it. */
   private discard({ worker, token }: Result['command'] | CallResult['command']): void {
-    this.parts.tasks.decided(token);
-    this.parts.outlet.post(worker, { kind: 'resultTaken', token, accepted: false });
+    this.parts.tasks.tellings.tell({ kind: 'resultTaken', worker, token, accepted: false });
   }
 }

@@ -13,7 +13,7 @@ import { Deferred } from './deferred';
 import { Garbage } from './garbage';
 import { IndexFeed, type IndexState } from './index-feed';
 import { forgetIndex } from './index-rebuild';
-import { Intake, type IntakeParts } from './intake';
+import { Intake } from './intake';
 import { Meter } from './meter';
 import { Outlet } from './outlet';
 import { Plans } from './plans';
@@ -94,8 +94,7 @@ export class ShardSession {
     const { cells, plans, pipeline, outlet } = this;
     const whenDurable = (tell: () => void) => pipeline.whenDurable(pipeline.gathering, tell);
     this.meter = parts.telemetry && new Meter(parts.telemetry, whenDurable);
-    const answers = new Answers(pipeline, outlet, parts.refusals, () => hooks.wake());
-    const answer: IntakeParts['answer'] = (request, value) => answers.give(request, value);
+    const { give: answer } = new Answers(pipeline, outlet, parts.refusals, () => hooks.wake());
     const blockedOf = (run: RunState) => this.tasks.lacking.of(run);
     this.reads = new Reads(store, plans, cells, pipeline, watchers, blockedOf, answer);
     this.tells = new Tells(cells, pipeline, this.outlet, parts);
@@ -106,8 +105,7 @@ export class ShardSession {
       failed: (error) => hooks.failed(error),
     });
     const shared = {
-      epoch: store.epoch,
-      ...{ cells, plans, pipeline, outlet, owner: parts },
+      ...{ epoch: store.epoch, cells, plans, pipeline, outlet, owner: parts },
       run: (flowId: string, command: Command, onAnswer?: (answer: unknown) => void) =>
         this.run(flowId, command, onAnswer),
       later: (commands: readonly OwnCommand[]) => {
@@ -145,13 +143,11 @@ export class ShardSession {
     const clock = new SessionClock(parts.clock);
     const time = new ShardClock(clock, stored ? (decodeRecord(stored) as number) : 0);
     const session = new ShardSession(store, clock, time, inbox, watchers, blocked, { ...parts, clock }, hooks);
-    try {
-      await session.load();
-      return session;
-    } catch (error) {
+    await session.load().catch((error) => {
       session.end();
       throw error;
-    }
+    });
+    return session;
   }
 
   /** One round: takes what has arrived or is due and sends it on its way. True if there may be more. */
@@ -160,7 +156,7 @@ export class ShardSession {
     const own = this.own.splice(0);
     for (const flowId of this.wakes.takeDue()) own.push([flowId, { kind: 'due' }]);
     const flowIds = messages.flatMap((message) => ('flowId' in message ? [message.flowId] : []));
-    await this.cells.load([...flowIds, ...own.map(([flowId]) => flowId)]);
+    await this.cells.load(flowIds.concat(own.map(([flowId]) => flowId)));
     if (this.ended) return false;
     for (const message of messages) this.intake.take(message);
     if (messages.length > 0) {
@@ -285,23 +281,20 @@ export class ShardSession {
       case 'callAnswer':
         return this.calls.answered(cell.flow.head.flowId, effect);
       case 'resultTaken':
-      case 'abort': {
-        const { worker, ...message } = effect;
-        if (effect.kind === 'abort') this.tasks.over(effect.token);
-        else this.tasks.decided(effect.token);
-        this.pipeline.whenDurable(this.pipeline.gathering, () => this.outlet.post(worker, message));
-        return;
-      }
+        return this.tasks.tellings.tell(effect);
+      case 'abort':
+        this.tasks.over(effect.token);
+        return this.tasks.tellings.tell(effect);
       case 'claimRefused':
         return this.tasks.refused(cell, effect);
     }
   }
 
   private mayGo(cell: Cell): boolean {
-    const { flowId } = cell.flow.head;
+    const { head, run, pending } = cell.flow;
     // Open calls are in memory only.
-    if (cell.flow.pending || cell.taps.size > 0 || (cell.flow.run?.calls.size ?? 0) > 0) return false;
-    if (this.watchers.has(flowId) || this.tasks.holds(flowId)) return false;
+    if (pending || cell.taps.size > 0 || (run?.calls.size ?? 0) > 0) return false;
+    if (this.watchers.has(head.flowId) || this.tasks.holds(head.flowId)) return false;
     return cell.wakeAt() !== 0 && cell.changedIn <= this.pipeline.durable;
   }
 }

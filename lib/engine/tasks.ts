@@ -18,6 +18,7 @@ import { SilenceWatch } from './silence-watch';
 import { callOf, hintOf } from './step-hint';
 import { Unsent } from './unsent';
 import { runs, type Taker } from './worker-registry';
+import { WorkerTellings } from './worker-tellings';
 import type { WritePipeline } from './write-pipeline';
 
 export interface TaskParts {
@@ -44,8 +45,6 @@ export class Tasks {
   private readonly credits = new Credits();
   private readonly heldBack: HeldBack;
   private readonly handedOut = new HandedOut();
-  /** Tokens whose results have come and are not decided. */
-  private readonly undecided = new Set<string>();
   /** Calls that became ready in this turn. */
   private fresh: ReadyCall[] = [];
   private readonly claims = new ClaimTokens();
@@ -54,10 +53,12 @@ export class Tasks {
   private made = 0;
   private readonly watching: SilenceWatch;
   readonly lacking: Lacking;
+  readonly tellings: WorkerTellings;
 
   constructor(private readonly parts: TaskParts) {
     const { clock } = parts.owner;
     this.unsent = new Unsent(parts.owner.workers);
+    this.tellings = new WorkerTellings(this.handedOut, parts.pipeline, parts.outlet);
     this.heldBack = new HeldBack(clock);
     this.lacking = new Lacking(clock, parts.owner.workers, this.heldBack, parts.inbox);
     this.watching = new SilenceWatch(
@@ -141,16 +142,6 @@ export class Tasks {
     this.watching.lookLater();
   }
 
-  /** The result of a token has come; a window may hold it back before it is decided (R7). */
-  came(token: string): void {
-    this.over(token);
-    this.undecided.add(token);
-  }
-
-  decided(token: string): void {
-    this.undecided.delete(token);
-  }
-
   /** The attempt is over for this owner, whether the worker knows it or not. */
   over(token: string): void {
     this.handedOut.remove(token);
@@ -199,18 +190,6 @@ export class Tasks {
     for (const { flowId, ...value } of values) if (cells.get(flowId)) run(flowId, { kind: 'heartbeat', ...value });
     for (const { token, flowId } of this.handedOut.heard(process, tokens, owner.clock.monotonic())) {
       if (!this.parts.sendCallAgain(token)) this.sendAgain(process, token, flowId);
-    }
-  }
-
-  /** A worker runs what is over for this owner: the message that told it so got lost (X4). */
-  abortStrangers({ process, tokens }: Beat): void {
-    const { pipeline, outlet } = this.parts;
-    for (const token of tokens) {
-      if (this.handedOut.has(token) || this.undecided.has(token)) continue;
-      // An owner that was replaced knows less, and finds out as it writes.
-      pipeline.whenDurable(pipeline.gathering, () =>
-        outlet.post(process, { kind: 'abort', token, reason: 'the attempt is over' }),
-      );
     }
   }
 
