@@ -13,8 +13,8 @@ export interface Reading {
   readonly client: Memory | undefined;
   /** Files of the log, and what else the store holds. */
   readonly log: Objects;
-  /** Age of the oldest file of the log. */
-  readonly logSeconds: number;
+  /** Files of the log that should be gone by now. */
+  readonly left: number;
   readonly tables: Objects;
   /** Entries in all streams, and keys. */
   readonly entries: number;
@@ -34,20 +34,25 @@ export interface Objects {
 }
 
 /** What lies in the folder of a SlateDB store: its logs, or its tables and manifests. */
-export async function objectsIn(folder: string): Promise<Pick<Reading, 'log' | 'logSeconds' | 'tables'>> {
+export async function objectsIn(
+  folder: string,
+  logKeptSeconds: number,
+): Promise<Pick<Reading, 'log' | 'left' | 'tables'>> {
   const log = { count: 0, bytes: 0 };
   const tables = { count: 0, bytes: 0 };
-  let oldest = Date.now();
+  // An owner looks for what is old when it has had a shard for 20 s, and the shards change hands.
+  const expected = Date.now() - (logKeptSeconds + 200) * 1_000;
+  let left = 0;
   const names = await readdir(folder, { recursive: true }).catch(() => []);
   for (const name of names) {
     const file = await stat(join(folder, name)).catch(() => undefined);
     if (!file?.isFile()) continue;
     const kind = name.includes('/wal/') ? log : tables;
-    if (kind === log) oldest = Math.min(oldest, file.mtimeMs);
+    if (kind === log && file.mtimeMs < expected) left++;
     kind.count++;
     kind.bytes += file.size;
   }
-  return { log, tables, logSeconds: (Date.now() - oldest) / 1_000 };
+  return { log, tables, left };
 }
 
 /** Entries of all streams of the namespace, and keys; undefined while Redis is away. */
@@ -66,17 +71,17 @@ const mebi = 1024 * 1024;
 
 export const columns = [
   ...['s', 'flows', 'messages', 'rpcs', 'repeats', 'engine RSS/heap', 'worker RSS/heap', 'client RSS/heap'],
-  ...['log files', 'log MiB', 'oldest s', 'tables', 'tables MiB', 'entries', 'keys', 'open ms'],
+  ...['log files', 'log MiB', 'left', 'tables', 'tables MiB', 'entries', 'keys', 'open ms'],
 ];
 
 export function rowOf(reading: Reading): string[] {
-  const { seconds, totals, engine, worker, client, log, logSeconds, tables, entries, keys, openMs } = reading;
+  const { seconds, totals, engine, worker, client, log, left, tables, entries, keys, openMs } = reading;
   const memory = (of: Memory | undefined) =>
     of ? `${(of.rssBytes / mebi).toFixed(0)}/${(of.heapBytes / mebi).toFixed(1)}` : 'paused';
   return [
     ...[seconds.toFixed(0), totals.ended, totals.consumed, totals.deposits, totals.repeats].map(String),
     ...[engine, worker, client].map(memory),
-    ...[String(log.count), (log.bytes / mebi).toFixed(1), logSeconds.toFixed(0)],
+    ...[String(log.count), (log.bytes / mebi).toFixed(1), String(left)],
     ...[String(tables.count), (tables.bytes / mebi).toFixed(1)],
     ...[String(entries), String(keys), openMs === undefined ? '' : openMs.toFixed(0)],
   ];
@@ -97,7 +102,7 @@ const rememberedBytes = 700;
  * The last third of the time against the one before, by medians; the first is warm-up. The last may be above by a share and
  * a fixed amount.
  */
-export function trendsOf(readings: readonly Reading[], logKeptSeconds: number): Trend[] {
+export function trendsOf(readings: readonly Reading[]): Trend[] {
   const third = Math.floor(readings.length / 3);
   const [before, after] = [readings.slice(third, 2 * third), readings.slice(2 * third)];
   const trend = (
@@ -113,9 +118,6 @@ export function trendsOf(readings: readonly Reading[], logKeptSeconds: number): 
   const remembered = ({ totals }: Reading) => totals.started + totals.published + totals.deposits;
   const more = medianOf(after.map(remembered)) - medianOf(before.map(remembered));
   const idsMebi = (more * rememberedBytes) / mebi;
-  const oldest = Math.max(...after.map(({ logSeconds }) => logSeconds));
-  // An owner looks for what is old when it has had a shard for 20 s, and the shards change hands.
-  const oldestAllowed = logKeptSeconds + 200;
   return [
     trend('engine RSS, MiB', ({ engine }) => inMebi(engine?.rssBytes), [0.2, 32 + idsMebi]),
     trend('engine heap, MiB', ({ engine }) => inMebi(engine?.heapBytes), [0.05, 2 + idsMebi]),
@@ -123,10 +125,8 @@ export function trendsOf(readings: readonly Reading[], logKeptSeconds: number): 
       trend(`${process} RSS, MiB`, (reading) => inMebi(reading[process]?.rssBytes), [0.2, 24]),
       trend(`${process} heap, MiB`, (reading) => inMebi(reading[process]?.heapBytes), [0.05, 2]),
     ]),
-    {
-      ...{ what: 'oldest log file, s', before: Math.max(...before.map(({ logSeconds }) => logSeconds)) },
-      ...{ after: oldest, allowed: oldestAllowed, isFlat: oldest <= oldestAllowed },
-    },
+    // An owner that is killed while it removes files leaves a few for good.
+    trend('old log files', ({ left }) => left, [0, 20]),
     trend('tables and manifests', ({ tables }) => tables.count, [0.25, 40]),
     trend('tables, MiB', ({ tables }) => inMebi(tables.bytes), [0.25, 16]),
     trend('entries in streams', ({ entries }) => entries, [1, 500]),

@@ -58,6 +58,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       start,
     };
     const client = await start('client');
+    const objects = () => objectsIn(folder.path, logKeptSeconds);
     const readings: Reading[] = [];
     const disturbances = new Disturbances(cluster, options, randomFrom(seed));
     const disturbing = disturbances.run();
@@ -66,7 +67,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     let totals = noTotals;
     while (Date.now() - began < options.seconds * 1_000 && wrong.length === 0) {
       const next = Date.now() + options.readEveryMs;
-      const reading = await read((Date.now() - began) / 1_000, cluster, client, folder.path);
+      const reading = await read((Date.now() - began) / 1_000, cluster, client, objects);
       totals = reading.totals;
       readings.push(reading);
       options.onReading?.(reading);
@@ -87,7 +88,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       if (code !== 0) wrong.push(`a process ended with ${code}`);
     }
     wrong.push(...(await leftInStore(store, () => start('engine'))));
-    return { totals, disturbances: disturbances.counts, readings, trends: trendsOf(readings, logKeptSeconds), wrong };
+    return { totals, disturbances: disturbances.counts, readings, trends: trendsOf(readings), wrong };
   } finally {
     await Promise.all([...started].map((node) => node.kill()));
     await server.stop();
@@ -95,9 +96,14 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   }
 }
 
-async function read(seconds: number, { server, engines, workers }: DisturbedCluster, client: SoakNode, folder: string) {
+async function read(
+  seconds: number,
+  { server, engines, workers }: DisturbedCluster,
+  client: SoakNode,
+  lookAtObjects: () => ReturnType<typeof objectsIn>,
+) {
   const [objects, redis, others, ...figures] = await Promise.all([
-    ...([objectsIn(folder), entriesIn(server.redis)] as const),
+    ...([lookAtObjects(), entriesIn(server.redis)] as const),
     ...([Promise.all(engines.slice(1).map((node) => node.ask())), engines[0]!.ask(), workers[0]!.ask()] as const),
     client.ask(),
   ]);
