@@ -35,7 +35,8 @@ class Mail extends DurableChannel<string> {}
 /** Two of these begin the same Steps, so that there are siblings and others. */
 @Step({ name: 'Parent' })
 class ParentStep {
-  execute(name: string) {
+  async execute(name: string, ctx: StepContext) {
+    await gate.pass(`${ctx.flowId} parent ${name}`);
     return goToMany(
       ...[to(DecideStep, name), to(WaitStep), to(WorkStep, name), to(RetryStep)],
       ...[to(HoldStep), to(HoldStep), to(OtherStep)],
@@ -134,6 +135,10 @@ describeOnEveryStack('Cancelling', flows, (stack) => {
   const open = async (name: string) => {
     const flowId = fresh(name);
     await system.client.start(FamilyFlow, flowId);
+    // One after the other, so that the first of each Step is a's.
+    gate.open(`${flowId} parent a`);
+    await eventually(async () => assert.ok((await steps(flowId)).includes('Decide-1 running')));
+    gate.open(`${flowId} parent b`);
     await eventually(async () =>
       assert.deepEqual((await steps(flowId)).sort(), [
         ...[
