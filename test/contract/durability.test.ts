@@ -72,8 +72,8 @@ class AsyncFlow {
   static readonly steps = [TwoStep, ThreeStep];
 }
 
-/** Takes one amount after the other and adds it up. */
-@Step({ name: 'Add', retry: { initialInterval: 1 } })
+/** Takes one amount after the other and adds it up. A crash may meet a call that is on its way to a worker. */
+@Step({ name: 'Add', retry: { initialInterval: 1 }, heartbeatTimeout: '5s' })
 class AddStep {
   constructor(
     private readonly total: Total,
