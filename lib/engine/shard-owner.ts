@@ -112,7 +112,7 @@ export class ShardOwner {
   private async begin(): Promise<void> {
     const { parts, tenure } = this;
     const store = await parts.store.open(parts.shard);
-    if (this.closed || this.tenure !== tenure) {
+    if (this.tenure !== tenure) {
       await store.close().catch(() => {});
       throw this.letGo();
     }
@@ -129,7 +129,7 @@ export class ShardOwner {
         },
       });
       if (early) throw early.error;
-      if (this.closed || this.tenure !== tenure) throw this.letGo();
+      if (this.tenure !== tenure) throw this.letGo();
     } catch (error) {
       session?.end();
       await store.close().catch(() => {});
