@@ -32,9 +32,10 @@ count() {
   if [ "${good:-0}" -eq 0 ]; then failed=$((failed + 1)); fi
 }
 
-report=$(mktemp)
-failures=$(mktemp)
-trap 'rm -f "$report" "$failures"' EXIT
+reports=$(mktemp -d)
+failures=$reports/failures
+touch "$failures"
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$reports"' EXIT
 
 bash scripts/install-servers.sh
 
@@ -42,28 +43,50 @@ step typecheck npm run --silent typecheck
 step lint npm run --silent lint
 step build npm run --silent build
 
-# Through a file: a process that a test has left behind could hold a pipe open.
-mocha() {
+# Begins a run of mocha. Through a file: a process that a test has left behind could hold a pipe open.
+begin() {
   local name=$1
   shift
-  echo "── $name"
-  npx --no-install mocha --no-color "$@" >"$report" 2>&1 &
-  local running=$!
-  tail -n +1 -f --pid=$running "$report"
-  wait $running
-  count "$report" $?
+  npx --no-install mocha --no-color "$@" >"$reports/$name" 2>&1 &
+  begun=$!
 }
 
-mocha tests "$@"
+# Prints a run from its beginning to its end, and counts it.
+finish() {
+  local name=$1 running=$2
+  echo "── $name"
+  tail -n +1 -f --pid="$running" "$reports/$name"
+  wait "$running"
+  count "$reports/$name" $?
+}
 
-if [ $# -eq 0 ]; then
-  contract=(--no-config --extension ts -r ts-node/register -r reflect-metadata -r ./test/support/end-of-run.ts --timeout 60000)
-  # All of it on these takes 17 minutes: STACKS=s3,redis,bullmq npm run test:contract
+if [ $# -gt 0 ]; then
+  begin tests "$@"
+  finish tests $begun
+else
+  mocha=(--no-config --extension ts -r ts-node/register -r reflect-metadata -r ./test/support/end-of-run.ts --timeout 60000)
+  # What is killed, lost and waited for has the machine for itself.
+  several=()
+  others=()
+  for folder in cluster dispatch faults rounds search soak store; do
+    several+=("test/$folder/*.test.ts")
+    others+=(--ignore "test/$folder/**")
+  done
+  begin "several processes" "${mocha[@]}" "${several[@]}"
+  finish "several processes" $begun
+
+  # The rest computes for most of its time, and the core of the contract on other stacks waits for most of its own.
+  # All of the contract on these takes 17 minutes: STACKS=s3,redis,bullmq npm run test:contract
   core=(async channel complete-if-empty decision drain heartbeat lock lock-returned rpc rpc-closing rpc-deadline rpc-locks)
   core+=(start-and-call step stop subflow wait)
   stacks=redis,bullmq
   if command -v radosgw >/dev/null; then stacks=s3,$stacks; fi
-  STACKS=$stacks mocha "the core of the contract on $stacks" "${contract[@]}" $(printf 'test/contract/%s.test.ts ' "${core[@]}")
+  begin "one process" "${mocha[@]}" "${others[@]}" 'test/**/*.test.ts'
+  one=$begun
+  STACKS=$stacks begin "core on $stacks" "${mocha[@]}" $(printf 'test/contract/%s.test.ts ' "${core[@]}")
+  on_stacks=$begun
+  finish "one process" $one
+  finish "core on $stacks" $on_stacks
 fi
 
 step contract npm run --silent contract

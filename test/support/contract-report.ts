@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Where `npm run contract` finds on which stacks each rule ran last. */
@@ -33,5 +33,7 @@ export function report(): void {
     console.log(`    ${title.padEnd(52)} ${`${rules.size}`.padStart(3)} rules in ${tests} tests`);
   }
   mkdirSync(dirname(reportFile), { recursive: true });
-  writeFileSync(reportFile, JSON.stringify(Object.fromEntries([...stacks].map(([id, { rules }]) => [id, [...rules]]))));
+  const before = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : {};
+  const now = Object.fromEntries([...stacks].map(([id, { rules }]) => [id, [...rules]]));
+  writeFileSync(reportFile, JSON.stringify({ ...before, ...now }));
 }
