@@ -43,50 +43,49 @@ step typecheck npm run --silent typecheck
 step lint npm run --silent lint
 step build npm run --silent build
 
-# Begins a run of mocha. Through a file: a process that a test has left behind could hold a pipe open.
-begin() {
+# Runs mocha. Through a file: a process that a test has left behind could hold a pipe open.
+run() {
   local name=$1
   shift
-  npx --no-install mocha --no-color "$@" >"$reports/$name" 2>&1 &
-  begun=$!
+  npx --no-install mocha --no-color "$@" >"$reports/$name" 2>&1
+  echo $? >"$reports/$name.code"
 }
 
-# Prints a run from its beginning to its end, and counts it.
+# Prints what a process runs until that ends, and counts it.
 finish() {
   local name=$1 running=$2
   echo "── $name"
   tail -n +1 -f --pid="$running" "$reports/$name"
   wait "$running"
-  count "$reports/$name" $?
+  count "$reports/$name" "$(cat "$reports/$name.code")"
 }
 
 if [ $# -gt 0 ]; then
-  begin tests "$@"
-  finish tests $begun
+  run tests "$@" &
+  finish tests $!
 else
-  mocha=(--no-config --extension ts -r ts-node/register -r reflect-metadata -r ./test/support/end-of-run.ts --timeout 60000)
-  # What is killed, lost and waited for has the machine for itself.
-  several=()
-  others=()
-  for folder in cluster dispatch faults rounds search soak store; do
-    several+=("test/$folder/*.test.ts")
-    others+=(--ignore "test/$folder/**")
-  done
-  begin "several processes" "${mocha[@]}" "${several[@]}"
-  finish "several processes" $begun
+  mocha=(--no-config --extension ts -r ts-node/register -r reflect-metadata -r ./test/support/end-of-run.ts --timeout 180000)
+  # Where machines die and stand still, leases and heartbeats are real time: these have the machine for themselves.
+  run machines "${mocha[@]}" 'test/{cluster,rounds,soak}/*.test.ts' &
+  finish machines $!
 
-  # The rest computes for most of its time, and the core of the contract on other stacks waits for most of its own.
+  # What waits for most of its time goes beside what computes.
   # All of the contract on these takes 17 minutes: STACKS=s3,redis,bullmq npm run test:contract
   core=(async channel complete-if-empty decision drain heartbeat lock lock-returned rpc rpc-closing rpc-deadline rpc-locks)
   core+=(start-and-call step stop subflow wait)
   stacks=redis,bullmq
   if command -v radosgw >/dev/null; then stacks=s3,$stacks; fi
-  begin "one process" "${mocha[@]}" "${others[@]}" 'test/**/*.test.ts'
-  one=$begun
-  STACKS=$stacks begin "core on $stacks" "${mocha[@]}" $(printf 'test/contract/%s.test.ts ' "${core[@]}")
-  on_stacks=$begun
+  servers='test/{dispatch,faults,search,store}'
+  run "one process" "${mocha[@]}" --ignore 'test/{cluster,rounds,soak}/**' --ignore "$servers/**" 'test/**/*.test.ts' &
+  one=$!
+  {
+    run servers "${mocha[@]}" "$servers/*.test.ts"
+    STACKS=$stacks run "core on $stacks" "${mocha[@]}" $(printf 'test/contract/%s.test.ts ' "${core[@]}")
+  } &
+  others=$!
   finish "one process" $one
-  finish "core on $stacks" $on_stacks
+  finish servers $others
+  finish "core on $stacks" $others
 fi
 
 step contract npm run --silent contract

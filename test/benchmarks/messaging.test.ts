@@ -14,8 +14,7 @@ import { eventually } from '../support/eventually';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder';
 
 /** What `benchmarks/messaging` counts, with less of it. */
-describe('Messaging, as it is measured', function () {
-  this.timeout(60_000);
+describe('Messaging, as it is measured', () => {
   let folder: TemporaryFolder;
   let store: SizedStore;
   let holdfast: Holdfast;

@@ -150,9 +150,7 @@ describe('schedules: days on which the clock is changed', () => {
   }
 });
 
-describe('schedules: a crash at every write', function () {
-  this.timeout(60_000);
-
+describe('schedules: a crash at every write', () => {
   for (const overlap of ['allow', 'bufferOne', 'cancelPrevious'] as const) {
     it(`[F11] [P6] each firing starts once, whatever write is lost or unheard of (${overlap})`, async () => {
       for (const when of ['crashBeforeWrite', 'crashAfterWrite'] as const) {

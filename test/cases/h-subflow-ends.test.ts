@@ -130,7 +130,7 @@ describe('SubFlows: how they end', () => {
       assert.equal((await eventsOf(client, parent, 'ChildClosed')).length, 20);
     }
     assert.ok(counts.lost > 500 && counts.doubled > 100, JSON.stringify(counts));
-  }).timeout(60_000);
+  });
 });
 
 describe('Flows that are stopped in bulk', () => {
@@ -157,5 +157,5 @@ describe('Flows that are stopped in bulk', () => {
       const kinds = (await eventsOf(client, id, 'FlowClosed')).length;
       assert.equal(kinds, 1);
     }
-  }).timeout(60_000);
+  });
 });

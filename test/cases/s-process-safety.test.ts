@@ -157,8 +157,7 @@ describe('Process safety', () => {
     assert.deepEqual(found, []);
   });
 
-  it('[C63] the heap stays flat over many Steps, RPCs, messages and cancels', async function () {
-    this.timeout(60_000);
+  it('[C63] the heap stays flat over many Steps, RPCs, messages and cancels', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const heap: number[] = [];

@@ -96,8 +96,7 @@ describe('Dependency injection', () => {
     await env.close();
   });
 
-  it('[C69] nothing of a call is kept when it has ended', async function () {
-    this.timeout(30_000);
+  it('[C69] nothing of a call is kept when it has ended', async () => {
     const { setFlagsFromString } = await import('node:v8');
     const { runInNewContext } = await import('node:vm');
     setFlagsFromString('--expose-gc');

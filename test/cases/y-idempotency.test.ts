@@ -139,7 +139,7 @@ describeOnEveryStore('Idempotency of starts, publishes and RPCs', (stack) => {
       const answered = calling.then(() => true);
       await eventually(async () => {
         system.clock.move(5_001);
-        return Promise.race([answered, new Promise<false>((resolve) => setTimeout(resolve, 20, false))]);
+        return Promise.race([answered, new Promise<false>((resolve) => setTimeout(resolve, 3_000, false))]);
       });
       first[name] = await calling;
     }

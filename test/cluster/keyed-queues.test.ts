@@ -47,8 +47,8 @@ describe('Concurrency by key, over several engines', function () {
   it('[T2][C83] a slot is given back at every end, and by whoever cannot go on', async () => {
     const long = { ms: 60_000 };
     const ends: [string, { ms: number; fails?: boolean }, (id: string) => Promise<unknown>][] = [
-      ['success', { ms: 200 }, (id) => client.result(HoldFlow, id)],
-      ['failure', { ms: 50, fails: true }, (id) => client.result(HoldFlow, id, { throwOnFailure: false })],
+      ['success', { ms: 1_500 }, (id) => client.result(HoldFlow, id)],
+      ['failure', { ms: 1_500, fails: true }, (id) => client.result(HoldFlow, id, { throwOnFailure: false })],
       ['cancelled', long, (id) => client.stop(id, 'cancel', 'test')],
       ['terminated', long, (id) => client.stop(id, 'terminate', 'test')],
       ['timed out', long, (id) => client.result(HoldFlow, id, { throwOnFailure: false })],

@@ -8,6 +8,12 @@ import { eventually } from '../support/eventually';
 import { RedisProxy } from '../support/redis-proxy';
 import { freePort } from '../support/redis-server';
 
+async function allHealthy(nodes: readonly TestNode[]): Promise<void> {
+  await eventually(async () => {
+    for (const node of nodes) assert.equal((await node.ask()).isHealthy, true);
+  });
+}
+
 describe('Redis loses what it holds', function () {
   this.timeout(240_000);
   let cluster: TestCluster;
@@ -35,7 +41,7 @@ describe('Redis loses what it holds', function () {
     await load.check(cluster);
     await (await more).feed();
     await (await more).check(cluster);
-    for (const node of nodes) assert.equal((await node.ask()).isHealthy, true);
+    await allHealthy(nodes);
   });
 
   it('[P6] a Redis that is killed and comes back empty', async () => {
@@ -45,9 +51,7 @@ describe('Redis loses what it holds', function () {
     await cluster.server.run();
     await load.feed();
     await load.check(cluster);
-    await eventually(async () => {
-      for (const node of nodes) assert.equal((await node.ask()).isHealthy, true);
-    });
+    await allHealthy(nodes);
   });
 
   it('[C54][P6] a clock that went back by an hour, with what Redis held: ids of streams begin below those that were read', async () => {
@@ -62,7 +66,7 @@ describe('Redis loses what it holds', function () {
     await ahead.feed();
     await load.check(cluster);
     await ahead.check(cluster);
-    for (const node of nodes) assert.equal((await node.ask()).isHealthy, true);
+    await allHealthy(nodes);
   });
 
   it('[C17] timers that come due while nobody runs fire once after the restart, also with Redis emptied', async () => {
@@ -114,9 +118,7 @@ describe('Redis refuses, or cannot be reached', function () {
       assert.equal(await client.result(CountFlow, `${name}-after`), 6, name);
       assert.equal(await client.result(RaceFlow, `${name}-during`), 'timer', name);
     }
-    await eventually(async () => {
-      for (const node of nodes) assert.equal((await node.ask()).isHealthy, true);
-    }, 60_000);
+    await allHealthy(nodes);
     assert.deepEqual(
       nodes.flatMap(({ unhandled }) => unhandled),
       [],

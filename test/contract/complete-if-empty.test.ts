@@ -156,7 +156,7 @@ describeOnEveryStack('completeIfEmpty', flows, (stack) => {
     await own.client.waitForStep(WorkFlow, flowId, WorkStep);
     await own.crash();
     await lost;
-    assert.equal(await own.client.result(WorkFlow, flowId, { deadline: '5s' }), 1);
+    assert.equal(await own.client.result(WorkFlow, flowId, { deadline: '20s' }), 1);
     gate.open(`${flowId} slow`);
   });
 

@@ -23,6 +23,7 @@ import { encodeRecord } from '../../lib/values';
 import { eventually } from '../support/eventually';
 import { refuses } from '../support/expect';
 import { fresh, Gate } from '../support/observers';
+import { pastDeadline } from '../support/past-deadline';
 import { describeOnEveryStack } from '../support/stacks';
 
 const gate = new Gate();
@@ -236,10 +237,10 @@ describeOnEveryStack('describe', flows, (stack) => {
     for (const flowId of [open, closed]) {
       assert.equal((await client.attributes(BusyFlow, flowId)).get(Note), 'busy');
       assert.ok((await client.history(flowId)).length > 5);
-      const asked = refuses(client.rpc(BusyFlow, flowId).read(), 'NO_WORKER');
+      const asked = refuses(client.rpc(BusyFlow, flowId, { deadline: '10s' }).read(), 'NO_WORKER');
       // What is asked after it is answered when the call has come.
       await client.describe(flowId);
-      await system.advance(2_100);
+      await pastDeadline(system, 10_000);
       await asked;
     }
   });

@@ -106,7 +106,7 @@ describeOnEveryStack('Workers that are lost', flows, (stack) => {
     const flowId = await running(system);
     await first.kill();
     await system.openWorker();
-    await system.advance(25_000);
+    await system.advance(15_000);
     assert.deepEqual(await failures(system, flowId), []);
     await eventually(async () => {
       await system.advance(1_000);

@@ -154,5 +154,5 @@ describe('User code', () => {
     assert.equal(stdout, 'stray: done\nother: done\n');
     assert.match(stderr, /nobody awaits it/);
     assert.match(stderr, /left alone/);
-  }).timeout(60_000);
+  });
 });

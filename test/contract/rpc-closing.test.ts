@@ -19,6 +19,7 @@ import {
 import { eventually } from '../support/eventually';
 import { eventKinds, eventsOf, refuses } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
+import { pastDeadline } from '../support/past-deadline';
 import { describeOnEveryStack, type System } from '../support/stacks';
 
 const gate = new Gate();
@@ -151,9 +152,9 @@ describeOnEveryStack('RPCs while the Flow closes', flows, (stack) => {
     await eventually(() => gate.arrived(`${flowId} note`) === 1);
     gate.open(`${flowId} end`);
     await eventually(async () => (await eventsOf(system.client, flowId, 'FlowClosing')).length === 1);
-    await system.advance(19_000);
+    await system.advance(12_000);
     assert.equal(await statusOf(flowId), 'running');
-    await system.advance(1_500);
+    await pastDeadline(system, 8_000);
     await refused;
     assert.equal(await system.client.result(EndFlow, flowId), 'complete');
     gate.open(`${flowId} note`);
@@ -230,7 +231,7 @@ describeOnEveryStack('RPCs while the Flow closes', flows, (stack) => {
       await own.client.waitForStep(EndFlow, flowId, EndStep);
       await own.crash();
       assert.equal(await lost, 'CLOSED');
-      assert.equal(await own.client.result(EndFlow, flowId, { deadline: '5s' }), how);
+      assert.equal(await own.client.result(EndFlow, flowId, { deadline: '20s' }), how);
       gate.open(`${flowId} note`);
       await refuses(own.client.rpc(EndFlow, flowId).note('late'), 'FLOW_NOT_ACTIVE');
     });

@@ -15,6 +15,7 @@ import {
 import { eventually } from '../support/eventually';
 import { eventsOf, refuses } from '../support/expect';
 import { fresh, Gate, Log } from '../support/observers';
+import { pastDeadline } from '../support/past-deadline';
 import { describeOnEveryStack } from '../support/stacks';
 
 const gate = new Gate();
@@ -137,7 +138,7 @@ describeOnEveryStack('Locks of RPCs', flows, (stack) => {
     await waiting(flowId, 1);
     const long = rpc.add(100);
     await waiting(flowId, 2);
-    await system.advance(5_500);
+    await pastDeadline(system, 5_000);
     await refused;
     await waiting(flowId, 1);
     gate.open(`${flowId} a`);

@@ -138,8 +138,7 @@ describeOnEveryStack('Scale', flows, (stack) => {
   // Many enough for all to be in streams and queues at a time, few enough for one run of the tests.
   const many = stack.isCluster ? 1_000 : 10_000;
 
-  it(`[D1] [P9] ${many} parallel movements of one decision all run, once`, async function () {
-    this.timeout(60_000);
+  it(`[D1] [P9] ${many} parallel movements of one decision all run, once`, async () => {
     const flowId = fresh('wide');
     await system.client.start(WideFlow, flowId, many);
     await system.client.result(WideFlow, flowId);
@@ -150,8 +149,7 @@ describeOnEveryStack('Scale', flows, (stack) => {
     assert.deepEqual((await system.client.describe(flowId)).scheduled, { Wide: 1, Leaf: many });
   });
 
-  it(`[S2] a chain of ${many} Steps`, async function () {
-    this.timeout(60_000);
+  it(`[S2] a chain of ${many} Steps`, async () => {
     const flowId = fresh('chain');
     await system.client.start(ChainFlow, flowId, many);
     await system.client.result(ChainFlow, flowId);
@@ -184,8 +182,7 @@ describeOnEveryStack('Scale', flows, (stack) => {
     assert.deepEqual(await own.client.result(DrainFlow, flowId), [5_000, 0, 4_999, 3 * mebibyte]);
   });
 
-  it('[P9] what a step writes does not depend on what it does not touch', async function () {
-    this.timeout(60_000);
+  it('[P9] what a step writes does not depend on what it does not touch', async () => {
     const empty = await bytesPerWrite(system, { bytes: 0, messages: 0, waiting: 0 });
     const full = await bytesPerWrite(system, { bytes: 3 * mebibyte, messages: 5_000, waiting: 2_000 });
     const measured = `${Math.round(empty)} bytes per write in an empty run, ${Math.round(full)} in a full one`;

@@ -249,9 +249,9 @@ describeOnEveryStack('Step options', flows, (stack) => {
     const own = await stack.open({ flows, slots: 0 });
     const flowId = fresh('queued');
     await own.client.start(QueuedFlow, flowId);
-    await own.advance(3_590_000);
+    await own.advance(3_540_000);
     assert.deepEqual(await stepStates(own.client, flowId), { 'QueuedStep-1': 'ready' });
-    await own.advance(11_000);
+    await own.advance(61_000);
     await eventually(async () => assert.deepEqual(await stepStates(own.client, flowId), { 'LateStep-1': 'ready' }));
     await own.crash({ slots: 1 });
     assert.deepEqual(await own.client.result(QueuedFlow, flowId), {

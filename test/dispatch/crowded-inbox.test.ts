@@ -20,8 +20,7 @@ function messageOf(kind: string): ToShard {
   return { kind, flowId: 'f' } as unknown as ToShard;
 }
 
-describe('An inbox over Redis that nobody takes from', function () {
-  this.timeout(60_000);
+describe('An inbox over Redis that nobody takes from', () => {
   let server: RedisServer;
   let dispatch: RedisDispatch;
 

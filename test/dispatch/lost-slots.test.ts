@@ -15,8 +15,7 @@ const of = { taskQueue: 'keyed', key: 'a' };
 const key = new RedisKeys('slots').slots(of);
 const beat: Beat = { kind: 'beat', process: 'somebody', tokens: [], values: [] };
 
-describe('Slots over Redis that are freed while it cannot be told', function () {
-  this.timeout(60_000);
+describe('Slots over Redis that are freed while it cannot be told', () => {
   let server: RedisServer;
   let proxy: RedisProxy;
   let dispatch: RedisDispatch;

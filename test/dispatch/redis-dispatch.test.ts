@@ -6,8 +6,7 @@ import { RedisServer } from '../support/redis-server';
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 let server: RedisServer;
 
-before(async function () {
-  this.timeout(60_000);
+before(async () => {
   server = await RedisServer.start();
 });
 

@@ -22,8 +22,7 @@ function stepHint(taskQueue: string): StepHint {
 
 const beat: Beat = { kind: 'beat', process: 'somebody', tokens: [], values: [] };
 
-describe('Hints over Redis', function () {
-  this.timeout(60_000);
+describe('Hints over Redis', () => {
   let server: RedisServer;
   let proxy: RedisProxy;
   let engine: RedisDispatch;

@@ -42,8 +42,7 @@ const expected: Record<string, readonly string[]> = {
   ],
 };
 
-describe('samples', function () {
-  this.timeout(60_000);
+describe('samples', () => {
   let folder: TemporaryFolder;
 
   before(async () => {

@@ -7,8 +7,7 @@ import { Holdfast } from '../../index';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder';
 import { LoadFlow } from './load-flow';
 
-describe('a second process on an embedded store', function () {
-  this.timeout(60_000);
+describe('a second process on an embedded store', () => {
   let folder: TemporaryFolder;
   const children: ChildProcess[] = [];
 

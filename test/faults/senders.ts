@@ -5,7 +5,8 @@ import { Mail, SendersFlow, senders, targets } from './senders-flow';
 
 /**
  * Ten senders race and may be killed at any moment: `senders <store> <folder> <messages of each>`. What was acknowledged is
- * written down after the answer; started again, each sender goes on with the first message that is not.
+ * written down after the answer; started again, each sender goes on with the first message that is not. With STAYS it is
+ * there until it is killed.
  */
 const [, , store, folder, each] = process.argv as [string, string, string, string, string];
 const file = join(folder, 'acknowledged.log');
@@ -35,6 +36,7 @@ async function main() {
     await client.result(SendersFlow, flowId);
   });
   await Promise.all(lanes);
+  if (process.env.STAYS) await new Promise(() => setInterval(() => {}, 1_000));
   await holdfast.close();
 }
 

@@ -33,6 +33,12 @@ export function losesWorker({ fault }: Damage): boolean {
   );
 }
 
+/** As above, and where a machine without time made a short pause a long one: a beat may be a third of its time old. */
+export function mayLoseWorker(damage: Damage): boolean {
+  const { stoppedAt = 0, resumedAt = 0 } = damage;
+  return losesWorker(damage) || resumedAt - stoppedAt >= (heartbeatMs * 2) / 3;
+}
+
 /** Two engines and two workers, of which some come to grief and are replaced. */
 export class Machines {
   private constructor(
@@ -55,7 +61,7 @@ export class Machines {
     const w = this.random() < 0.5 ? 0 : 1;
     const e = this.random() < 0.5 ? 0 : 1;
     const repairMs = this.random() * 1_000;
-    const pauseMs = heartbeatMs * (fault === faults[1] ? 1.4 + this.random() * 0.4 : 0.2 + this.random() * 0.3);
+    const pauseMs = heartbeatMs * (fault === faults[1] ? 2 + this.random() * 0.4 : 0.1 + this.random() * 0.15);
     await pause(afterMs);
     const victim = this.workers[w]!.pid;
     await this.bodyRuns(fault === 'an engine killed between hand-out and result' ? undefined : victim);

@@ -14,8 +14,7 @@ interface StoreProcess {
 }
 
 for (const scheme of ['file', 'lmdb']) {
-  describe(`${scheme}: over processes`, function () {
-    this.timeout(60_000);
+  describe(`${scheme}: over processes`, () => {
     let folder: TemporaryFolder;
     const children: ChildProcess[] = [];
 

@@ -241,7 +241,12 @@ export interface Hold {
   readonly fails?: boolean;
 }
 
-@Step({ taskQueue: 'keyed', heartbeatTimeout: '2s', timeout: '3s', retry: { maximumAttempts: 2, initialInterval: 50 } })
+@Step({
+  taskQueue: 'keyed',
+  heartbeatTimeout: '2s',
+  timeout: '10s',
+  retry: { maximumAttempts: 2, initialInterval: 50 },
+})
 export class HoldStep {
   async execute({ key, ms, fails }: Hold, ctx: StepContext) {
     effect('hold', key, 'begins', ctx.flowId, ctx.attempt);

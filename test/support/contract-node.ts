@@ -36,9 +36,13 @@ export class ContractNode {
   private readonly child: ChildProcess;
   private readonly peer: Peer;
   private readonly gone: Promise<unknown>;
+  isLoaded = false;
   private ready: () => void = () => {};
   private readonly started = new Promise<void>((resolve) => {
-    this.ready = resolve;
+    this.ready = () => {
+      this.isLoaded = true;
+      resolve();
+    };
   });
 
   private constructor() {
@@ -175,7 +179,9 @@ function tellWorkers(observation: Observation, except?: ContractNode): void {
 }
 
 function take(): ContractNode {
-  const node = idle.shift() ?? ContractNode.make();
+  // Loading the code takes a while.
+  const loaded = idle.findIndex((node) => node.isLoaded);
+  const node = idle.splice(Math.max(loaded, 0), 1)[0] ?? ContractNode.make();
   while (!ended && idle.length < spares) idle.push(ContractNode.make());
   return node;
 }

@@ -1,5 +1,5 @@
 /** Polls until `check` neither throws nor gives false, and gives what it gave; at the deadline fails as it last did. */
-export async function eventually<T>(check: () => T | Promise<T>, deadlineMs = 30_000): Promise<T> {
+export async function eventually<T>(check: () => T | Promise<T>, deadlineMs = 60_000): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (;;) {
     let problem: unknown;

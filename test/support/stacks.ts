@@ -39,9 +39,8 @@ export function describeOnEveryStack(title: string, ...rest: readonly unknown[])
   for (const name of stacks) {
     const stack = makers[name]!({ file, title, flows });
     if (stack.isCluster && rest.length === 1) continue;
-    describe(`${title} (${stack.name})`, function () {
+    describe(`${title} (${stack.name})`, () => {
       // A crash starts processes, or opens a store that is far away.
-      if (stack.isCluster || name === 's3') this.timeout(60_000);
       afterEach(() => stack.closeOpened());
       countTests(name, stack.name);
       observers.shared = false;
