@@ -2,8 +2,8 @@ import type { Compiled } from '../compiler';
 import type { Claim, Hint, HoldfastDispatch, SlotOffer } from '../dispatch';
 import type { Cancel, Clock, HintReader, Subscription } from '../ports';
 
-/** A claim without an answer is sent again after this time. */
-const repeatMs = 3_000;
+/** A claim without an answer is sent again after this time: before the heartbeat of a hand-out that Redis lost is over. */
+const repeatMs = 1_000;
 /** A hint that came when all slots were taken goes back to the others after this time. */
 const keptMs = 1_000;
 
