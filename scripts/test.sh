@@ -68,8 +68,8 @@ else
   # As .mocharc.json has it, but for ts-node, which compiles everything in every run anew.
   mocha=(--no-config --extension ts -r ./test/support/register.cjs --enable-source-maps)
   mocha+=(-r reflect-metadata -r ./test/support/end-of-run.ts --timeout 180000)
-  machines='test/{cluster,rounds,soak}'
-  servers='test/{dispatch,faults,search,store}'
+  machines='test/{cluster,rounds}'
+  servers='test/{dispatch,faults,search,soak,store}'
 
   # Where machines die and stand still, leases and heartbeats are real time: beside them goes only what mostly waits.
   run machines "${mocha[@]}" "$machines/*.test.ts" &

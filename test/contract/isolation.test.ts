@@ -148,7 +148,7 @@ describe('User code', () => {
     const root = join(__dirname, '../..');
     const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
-      ['-r', join(root, 'node_modules/ts-node/register'), program],
+      ['-r', './test/support/register.cjs', program],
       { cwd: root },
     );
     assert.equal(stdout, 'stray: done\nother: done\n');

@@ -4,8 +4,15 @@ import { join } from 'node:path';
 
 const root = join(__dirname, '../..');
 
-/** The project as JavaScript, so that a child that is killed soon gets to do something first. */
-export function compiledProject(): { readonly folder: string; remove(): void } {
+let compiled: string | undefined;
+
+/** A folder with the project as JavaScript, so that a child that is killed soon gets to do something first. */
+export function compiledProject(): string {
+  compiled ??= compile();
+  return compiled;
+}
+
+function compile(): string {
   // Inside the project, so that packages are found.
   const folder = mkdtempSync(join(root, 'node_modules/.holdfast-faults-'));
   const config = join(folder, 'tsconfig.json');
@@ -23,5 +30,6 @@ export function compiledProject(): { readonly folder: string; remove(): void } {
     }),
   );
   execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', config], { stdio: 'inherit' });
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }

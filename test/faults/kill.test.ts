@@ -18,13 +18,12 @@ const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 describe(`kill -9 at random moments (KILLS=${kills} SEED=${seed})`, function () {
   this.timeout(60_000 + kills * 20_000);
   const random = randomFrom(seed);
-  let project: ReturnType<typeof compiledProject>;
+  let project: string;
   let folder: TemporaryFolder;
 
   before(() => {
     project = compiledProject();
   });
-  after(() => project?.remove());
   beforeEach(async () => {
     folder = await temporaryFolder();
   });
@@ -33,7 +32,7 @@ describe(`kill -9 at random moments (KILLS=${kills} SEED=${seed})`, function () 
   for (const scheme of ['file', 'lmdb']) {
     it(`[P6] ${scheme}: a load of parallel Steps, timers and messages ends as if nothing had happened`, async () => {
       const store = `${scheme}:${join(folder.path, 'state')}`;
-      const program = join(project.folder, 'test/faults/load.js');
+      const program = join(project, 'test/faults/load.js');
       const perRound = 200;
       let flows = perRound;
       let left = kills;
@@ -57,7 +56,7 @@ describe(`kill -9 at random moments (KILLS=${kills} SEED=${seed})`, function () 
 
     it(`[P6] ${scheme}: an order charges once and ships once`, async () => {
       const store = `${scheme}:${join(folder.path, 'state')}`;
-      const program = join(project.folder, 'samples/order/main.js');
+      const program = join(project, 'samples/order/main.js');
       const environment = { HOLDFAST_DIR: folder.path, HOLDFAST_STORE: store, SLOW_MS: '300' };
       let left = kills;
       let resumed = 0;

@@ -13,7 +13,7 @@ describe('a second process on an embedded store', () => {
 
   /** Runs `hold`; gives the child and the first line it prints. */
   const hold = async (store: string) => {
-    const child = spawn(process.execPath, ['-r', 'ts-node/register', join(__dirname, 'hold.ts'), store], {
+    const child = spawn(process.execPath, ['-r', './test/support/register.cjs', join(__dirname, 'hold.ts'), store], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     children.push(child);

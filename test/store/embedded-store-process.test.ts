@@ -20,7 +20,7 @@ for (const scheme of ['file', 'lmdb']) {
 
     const start = (task: string): StoreProcess => {
       const script = join(__dirname, '../support/store-process.ts');
-      const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', script, urlOf(), task], {
+      const child = spawn(process.execPath, ['-r', './test/support/register.cjs', script, urlOf(), task], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       children.push(child);

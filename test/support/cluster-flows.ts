@@ -244,7 +244,7 @@ export interface Hold {
 @Step({
   taskQueue: 'keyed',
   heartbeatTimeout: '2s',
-  timeout: '10s',
+  timeout: '6s',
   retry: { maximumAttempts: 2, initialInterval: 50 },
 })
 export class HoldStep {
