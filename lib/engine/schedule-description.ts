@@ -49,7 +49,8 @@ export function readSchedule(flowId: string, flow: FlowState | undefined): Sched
   if (!flow || !schedule) {
     throw new HoldfastError('SCHEDULE_NOT_FOUND', `There is no schedule ${JSON.stringify(id)}.`, { where: id });
   }
-  const running = [...flow.firings.values()].slice(0, describedRuns);
+  // As rows they come in the order in which they last changed.
+  const running = [...flow.firings.values()].sort((a, b) => a.at - b.at).slice(0, describedRuns);
   return { ...summaryOf(id, schedule), running: running.map(({ at, flowId, runId }) => ({ at, flowId, runId })) };
 }
 

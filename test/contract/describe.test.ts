@@ -131,6 +131,7 @@ describeOnEveryStack('describe', flows, (stack) => {
       const { waiting, backoff, running, locked } = counts.byState;
       assert.deepEqual({ waiting, backoff, running, locked }, { waiting: 2, backoff: 1, running: 1, locked: 1 });
       assert.equal(children[0]?.status, 'running');
+      assert.equal((await system.client.describe(`${flowId}/child`)).steps[0]?.state, 'waiting');
       assert.equal(gate.arrived(`${flowId} Hold-1`), 1);
     });
     const look = async () => {

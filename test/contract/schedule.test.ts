@@ -313,6 +313,22 @@ describeOnEveryStack('schedules', flows, (stack) => {
     await refuses(schedules.backfill(id, { from: first - 9 * day, to: first }), 'LIMIT_EXCEEDED');
   });
 
+  it('[F11] open runs are shown oldest first, in whatever order they were started', async () => {
+    const id = named('open');
+    const first = await register(id, { input: { name: id, stays: true } });
+    const { schedules } = system.client;
+    await schedules.trigger(id);
+    await schedules.backfill(id, { from: first - 30 * minute, to: first - 20 * minute });
+    const { running } = await shown(system, id, (schedule) => {
+      assert.equal(schedule.running.filter(({ runId }) => runId !== null).length, 3);
+    });
+    assert.deepEqual(
+      running.slice(0, 2).map(({ at }) => at),
+      [first - 30 * minute, first - 20 * minute],
+    );
+    for (const { flowId } of running) await end(system, flowId);
+  });
+
   it('[F11] a firing whose flowId is taken is refused, and the run that has it goes on', async () => {
     const id = named('taken');
     const first = await register(id);
