@@ -32,11 +32,12 @@ export class ContractNode {
   id = '';
   /** Handlers that run. */
   running = 0;
+  /** Whether it has its code, and can begin at once. */
+  isLoaded = false;
   private hooks: NodeHooks | undefined;
   private readonly child: ChildProcess;
   private readonly peer: Peer;
   private readonly gone: Promise<unknown>;
-  isLoaded = false;
   private ready: () => void = () => {};
   private readonly started = new Promise<void>((resolve) => {
     this.ready = () => {

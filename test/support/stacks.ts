@@ -40,7 +40,6 @@ export function describeOnEveryStack(title: string, ...rest: readonly unknown[])
     const stack = makers[name]!({ file, title, flows });
     if (stack.isCluster && rest.length === 1) continue;
     describe(`${title} (${stack.name})`, () => {
-      // A crash starts processes, or opens a store that is far away.
       afterEach(() => stack.closeOpened());
       countTests(name, stack.name);
       observers.shared = false;
