@@ -65,16 +65,13 @@ if [ $# -gt 0 ]; then
   run tests "$@" &
   finish tests $!
 else
-  # As .mocharc.json has it, but for ts-node, which compiles everything in every run anew.
-  mocha=(--no-config --extension ts -r ./test/support/register.cjs --enable-source-maps)
-  mocha+=(-r reflect-metadata -r ./test/support/end-of-run.ts --timeout 180000)
   machines='test/{cluster,rounds}'
   servers='test/{dispatch,faults,search,soak,store}'
 
   # Where machines die and stand still, leases and heartbeats are real time: beside them goes only what mostly waits.
-  run machines "${mocha[@]}" "$machines/*.test.ts" &
+  run machines --config test/mocha.json "$machines/*.test.ts" &
   first=$!
-  run servers "${mocha[@]}" "$servers/*.test.ts" &
+  run servers --config test/mocha.json "$servers/*.test.ts" &
   second=$!
   finish machines $first
   finish servers $second
@@ -84,11 +81,11 @@ else
   core=("${some[@]}" async complete-if-empty decision lock rpc-closing rpc-deadline rpc-locks start-and-call subflow)
   stacks=bullmq
   if command -v radosgw >/dev/null; then stacks=s3,$stacks; fi
-  run "one process" "${mocha[@]}" --ignore "$machines/**" --ignore "$servers/**" 'test/**/*.test.ts' &
+  run "one process" --config test/mocha.json --ignore "$machines/**" --ignore "$servers/**" 'test/**/*.test.ts' &
   first=$!
   {
-    STACKS=redis run "core on redis" "${mocha[@]}" $(printf 'test/contract/%s.test.ts ' "${core[@]}")
-    STACKS=$stacks run "some on $stacks" "${mocha[@]}" $(printf 'test/contract/%s.test.ts ' "${some[@]}")
+    STACKS=redis run "core on redis" --config test/mocha.json $(printf 'test/contract/%s.test.ts ' "${core[@]}")
+    STACKS=$stacks run "some on $stacks" --config test/mocha.json $(printf 'test/contract/%s.test.ts ' "${some[@]}")
   } &
   second=$!
   finish "one process" $first
